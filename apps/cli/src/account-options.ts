@@ -14,17 +14,17 @@ export function parseAccountName(text: string): string {
   return name;
 }
 
-/** `--notice-email none`: nobody. Commander replaces a null. */
-const NOBODY = 'none';
+/** `--notice-email none`: no address. A parser cannot return null, which Commander would replace. */
+const NO_ADDRESS = 'none';
 
 /** Reads `--notice-email`. */
 export function parseNoticeEmail(text: string): string {
-  const address = text === NOBODY ? NOBODY : plainAddress(text.trim());
+  const address = text === NO_ADDRESS ? NO_ADDRESS : plainAddress(text.trim());
   if (address === null) throw new InvalidArgumentError('It is an e-mail address without a name, or none.');
   return address;
 }
 
-/** The value as the store keeps it. */
+/** The value for the store: null for `none`. */
 export function noticeEmailOf(option: string): string | null {
-  return option === NOBODY ? null : option;
+  return option === NO_ADDRESS ? null : option;
 }

@@ -46,7 +46,7 @@ export function parseName(text: string): string {
   return oneLine(text, NAME_MAX_LENGTH, 'name');
 }
 
-/** An erasure does not look into the audit. */
+/** Refuses an `@`: an erasure leaves the audit alone, so a note must not hold an address. */
 function parseNote(text: string): string {
   const note = oneLine(text, NOTE_MAX_LENGTH, 'note');
   if (note.includes('@')) throw new InvalidArgumentError('A note holds no e-mail address.');

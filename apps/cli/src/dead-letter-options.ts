@@ -1,7 +1,6 @@
 import { DEAD_LETTER_REASONS, EVENT_TYPES, parseIsoTime } from '@postrider/domain';
 import { InvalidArgumentError, Option } from 'commander';
 
-/** Options that select dead letters. */
 export function typeOption(): Option {
   return new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES);
 }
@@ -10,7 +9,7 @@ export function reasonOption(): Option {
   return new Option('--reason <reason>', 'only those of this reason').choices(DEAD_LETTER_REASONS);
 }
 
-/** A time of the creation of a dead letter. */
+/** Selects by the time when the dead letter was made. */
 export function sinceOption(): Option {
   return new Option('--since <time>', 'only those made at this time (ISO 8601) or later').argParser(
     parseTime,
@@ -21,7 +20,7 @@ export function untilOption(): Option {
   return new Option('--until <time>', 'only those made before this time (ISO 8601)').argParser(parseTime);
 }
 
-/** A time of ISO 8601 on the command line. */
+/** Reads an ISO 8601 time from the command line. */
 export function parseTime(written: string): Date {
   const time = parseIsoTime(written);
   if (time === null) throw new InvalidArgumentError('It is not a time such as 2026-11-20T10:00:00Z.');

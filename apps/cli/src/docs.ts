@@ -22,6 +22,7 @@ export function cliPage(): string {
 
 function section(command: Command, help: Help): string {
   const usage = help.commandUsage(command);
+  const name = usage.slice('postrider '.length, usage.indexOf(' [options]'));
   const rows = [
     ...help
       .visibleArguments(command)
@@ -32,7 +33,7 @@ function section(command: Command, help: Help): string {
     ]),
   ];
   return [
-    `## ${usage.slice('postrider '.length, usage.indexOf(' [options]'))}`,
+    `## ${name}`,
     '',
     `\`${usage}\`: ${help.commandDescription(command)}.`,
     '',

@@ -35,7 +35,7 @@ export async function requireAccount(database: Database, io: Io, id: AccountId):
   if ((await createAccountStore(database, io.clock).find(id)) === null) throw new Failure(`no account ${id}`);
 }
 
-/** Finds a webhook of any account. @throws Failure without it, or when another account has it. */
+/** @throws Failure when the webhook does not exist, or belongs to another account than `accountId`. */
 export async function requireWebhook(
   database: Database,
   id: WebhookId,

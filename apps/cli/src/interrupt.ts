@@ -22,7 +22,10 @@ export async function withInterrupt<T>(work: (interrupt: AbortSignal) => Promise
   }
 }
 
-/** The signal of npm may come when the work has ended. It would end the process before its last lines. */
+/**
+ * The terminal and npm each send a SIGINT for one Ctrl+C. The second one may come after the work, and would
+ * end the process before its last lines.
+ */
 function ignoreRepeat(): void {
   const ignore = () => undefined;
   process.on('SIGINT', ignore);

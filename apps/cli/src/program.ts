@@ -33,7 +33,7 @@ import { addWebhooksList } from './commands/webhooks-list.ts';
 import { addWebhooksShow } from './commands/webhooks-show.ts';
 import type { Io } from './io.ts';
 
-/** package.json has the same. A bundle runs without it. */
+/** The version in package.json, which a bundle does not contain. */
 const VERSION = '0.1.0';
 
 /** The commands and their options. Commander throws instead of exiting; `runCli` writes the errors. */
@@ -91,7 +91,7 @@ export function createProgram(io: Io): Command {
   return program;
 }
 
-/** The commands with an action. The others are only the first words of these. */
+/** The commands with an action. The others, such as `account`, only group them. */
 export function commandsOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

@@ -45,9 +45,9 @@ export interface Status {
   readonly deadLetters: DeadLetterCounts | null;
   /** Those that fail for the longest, at most ten. */
   readonly failing: readonly FailingWebhook[] | null;
-  /** The provider of every process, or null when the database is behind. */
+  /** The provider of every process; null when migrations are missing. */
   readonly mailProvider: MailProviderName | null;
-  /** Of the role of this command; null when the database is behind. */
+  /** The rights of this command's database role; null when migrations are missing. */
   readonly rights: Rights | null;
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   /** Everything that keeps the system from working, as sentences. */
@@ -87,12 +87,12 @@ export async function readStatus(
   const queue: QueueStatus = queueIsThere
     ? await readQueue(location, logger)
     : { depths: null, identity: null, faults: [] };
-  const elsewhere = queue.identity === null ? null : workersElsewhere(queue.identity, workers);
+  const workersFault = queue.identity === null ? null : workersElsewhere(queue.identity, workers);
   const faults = [
     ...store.faults,
     ...(stopped ? [] : missing),
     ...queue.faults,
-    ...(elsewhere === null ? [] : [elsewhere]),
+    ...(workersFault === null ? [] : [workersFault]),
   ];
   return { backend: location.kind, ...store, depths: queue.depths, faults };
 }
@@ -133,7 +133,7 @@ async function readStore(
       const read = { backlog, deadLetters, failing, mailProvider, rights, workers };
       return { postgres: true, pending, ...read, missing, faults };
     } catch (error) {
-      // A refused connection, for example by a wrong password, counts as a failure, too.
+      // Every error counts as "not reachable", also a wrong password.
       logger.debug('postgres error', { error });
       return {
         postgres: false,
@@ -151,7 +151,7 @@ async function readStore(
   });
 }
 
-/** A count may fail alone: its tables are large, or the role lacks a right. `faults` gets its fault. */
+/** Adds an error to `faults`. A count may fail alone: its tables are large, or the role lacks a right. */
 async function countOrFault<T>(what: string, counting: Promise<T>, faults: string[]): Promise<T | null> {
   try {
     return await counting;
@@ -165,15 +165,15 @@ async function readQueue(location: QueueLocation, logger: Logger): Promise<Queue
   const onError = (error: Error) => logger.debug('queue error', { error });
   const producer = new Producer(location, onError);
   const identity = openQueueIdentity(location, onError);
-  const deadline = performance.now() + CONNECT_WAIT_MS;
+  const giveUpAtMs = performance.now() + CONNECT_WAIT_MS;
   try {
     for (;;) {
       try {
-        const [depths, policy] = [await producer.depth(), await producer.evictionPolicy()];
-        const fault = evictionFault(policy);
+        const depths = await producer.depth();
+        const fault = evictionFault(await producer.evictionPolicy());
         return { depths, identity: await identity.read(), faults: fault === null ? [] : [fault] };
       } catch (error) {
-        if (performance.now() > deadline) {
+        if (performance.now() > giveUpAtMs) {
           const { cause } = error as Error;
           return {
             depths: null,

@@ -13,7 +13,7 @@ export function recoveryObject(recovery: Recovery, account: AccountId) {
     /** Empty: every type. */
     types: recovery.types,
     only: recovery.only,
-    /** null: any, and none of events. */
+    /** The reason of the dead letters. null: any. */
     reason: recovery.reason,
     rate: recovery.rate,
     matched: recovery.matched,

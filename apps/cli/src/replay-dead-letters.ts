@@ -14,19 +14,18 @@ import { requireWebhook } from './ids.ts';
 import type { Io } from './io.ts';
 import { note, printAnswer, table } from './print.ts';
 import { countInWords } from './recovery-object.ts';
+import { POOL_SIZE } from './session.ts';
 
-/** The parts that every replay of a command needs. */
+/** The arguments of every replay and count. */
 export interface Replaying {
   readonly io: Io;
   readonly database: Database;
-  /** Dead letters of other accounts read as missing. Undefined: those of every account. */
+  /** Dead letters of other accounts count as missing. Undefined: the command takes those of any account. */
   readonly accountId: AccountId | undefined;
   readonly by: Actor;
   readonly json: boolean | undefined;
 }
 
-/** The number of connections of the session. */
-const REPLAYS_AT_ONCE = 8;
 /** Webhooks of an account that are read at a time. */
 const WEBHOOKS_PER_PAGE = 100;
 
@@ -35,7 +34,7 @@ export async function replayNamed(replaying: Replaying, ids: readonly DeadLetter
   const { io, database, by, json } = replaying;
   const store = createDeadLetterStore(database);
   const located = await locate(replaying, ids);
-  const slots = new Semaphore(REPLAYS_AT_ONCE);
+  const slots = new Semaphore(POOL_SIZE);
   const outcomes = await Promise.allSettled(
     located.map(({ accountId, id }) => slots.run(() => store.replay(accountId, id, by))),
   );

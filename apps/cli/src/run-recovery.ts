@@ -9,7 +9,7 @@ import { isTerminal, note, printAnswer } from './print.ts';
 import { countInWords, progressInWords, recoveryObject, stateInWords } from './recovery-object.ts';
 
 const LOOK_EVERY_MS = 500;
-/** The last events mostly arrive within seconds. A failing endpoint may take an hour. */
+/** The wait for the last outcomes. They mostly need seconds. A failing endpoint may need an hour. */
 const LAST_EVENTS_MS = 10_000;
 /** A terminal shows one line that changes. Elsewhere each line stays, so there are few. */
 const LINE_EVERY_MS = 10_000;
@@ -18,7 +18,7 @@ type Webhook = Pick<OwnedWebhook, 'id' | 'accountId'>;
 
 /**
  * Starts a recovery and shows its progress until all events are queued. It waits some seconds for the last
- * outcomes. Ctrl+C ends it earlier. Then it prints the recovery.
+ * outcomes. Then it prints the recovery. Ctrl+C ends the wait, not the recovery.
  */
 export async function runRecovery(
   io: Io,
@@ -33,7 +33,7 @@ export async function runRecovery(
     case 'no webhook':
       throw new Failure(`no webhook ${id}`);
     case 'running':
-      throw new Failure(`${start.id} of ${id} runs. ${waysOn(webhook)}`);
+      throw new Failure(`${start.id} of ${id} runs. ${followUpCommands(webhook)}`);
     case 'changed':
       throw new Failure(`${start.count.matched} match, and not ${request.expected}`);
     case 'started':
@@ -47,7 +47,7 @@ export async function runRecovery(
   await followRecovery(io, database, webhook, start.id, json);
 }
 
-/** Shows the progress of a recovery as above. A failed database does not end the recovery. */
+/** Shows the progress as `runRecovery` does. When Postgres fails, a note says that the recovery goes on. */
 async function followRecovery(
   io: Io,
   database: Database,
@@ -55,7 +55,7 @@ async function followRecovery(
   id: RecoveryId,
   json: boolean | undefined,
 ): Promise<void> {
-  const goesOn = `postrider: ${id} goes on. ${waysOn(webhook)}`;
+  const goesOn = `postrider: ${id} goes on. ${followUpCommands(webhook)}`;
   const following = withInterrupt((interrupt) => untilEnd(io, database, { webhook, id, interrupt }));
   const last = await following.catch((error: unknown) => {
     if (!(error instanceof Failure)) note(io, goesOn);
@@ -116,8 +116,10 @@ async function untilEnd(
       if (recovery === null || found === null)
         throw new Failure(`${webhook.id} is deleted, so ${id} has ended`);
       if (recovery.status === 'stopped') return recovery;
-      if (recovery.status === 'finished')
-        endsAtMs = Math.min(endsAtMs, performance.now() + (recovery.inProgress > 0 ? LAST_EVENTS_MS : 0));
+      if (recovery.status === 'finished') {
+        const waitMs = recovery.inProgress > 0 ? LAST_EVENTS_MS : 0;
+        endsAtMs = Math.min(endsAtMs, performance.now() + waitMs);
+      }
       if (performance.now() >= endsAtMs || interrupt.aborted) return recovery;
       const pace = found.failingSince === null ? '' : '; it fails: 1 a second';
       progress.show(`${progressInWords(recovery)}${pace}`);
@@ -129,25 +131,25 @@ async function untilEnd(
 }
 
 function createProgress({ stderr }: Io) {
-  const changes = isTerminal(stderr);
+  const onTerminal = isTerminal(stderr);
   let shown = '';
   let nextAtMs = 0;
   return {
     show(text: string): void {
       const nowMs = performance.now();
-      if (text === shown || (!changes && nowMs < nextAtMs)) return;
-      stderr.write(changes ? `\r\u001b[K${text}` : `postrider: ${text}\n`);
+      if (text === shown || (!onTerminal && nowMs < nextAtMs)) return;
+      stderr.write(onTerminal ? `\r\u001b[K${text}` : `postrider: ${text}\n`);
       shown = text;
       nextAtMs = nowMs + LINE_EVERY_MS;
     },
     end(): void {
-      if (changes && shown !== '') stderr.write('\n');
+      if (onTerminal && shown !== '') stderr.write('\n');
     },
   };
 }
 
 /** The commands that show the webhook's recovery, and stop it. */
-function waysOn({ id }: Webhook): string {
+function followUpCommands({ id }: Webhook): string {
   return `To look: postrider recover ${id}; to stop it: postrider recover ${id} --stop`;
 }
 

@@ -14,7 +14,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     await createProgram(io).parseAsync([...args], { from: 'user' });
     return DONE;
   } catch (error) {
-    if (error instanceof CommanderError) return endOfCommander(error, io);
+    if (error instanceof CommanderError) return exitCodeOf(error, io);
     if (io.env['LOG_LEVEL'] === 'debug') {
       createLogger({ level: 'debug', service: 'cli', stream: io.stderr }).debug('failed', { error });
     }
@@ -23,14 +23,12 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/**
- * Commander always throws at the end: after `--help` and `--version` with exit code 0, otherwise for wrong
- * usage.
- */
-function endOfCommander(error: CommanderError, io: Io): number {
+/** Commander throws where it would exit: with code 0 after `--help` and `--version`, or for wrong usage. */
+function exitCodeOf(error: CommanderError, io: Io): number {
   if (error.exitCode === 0) return DONE;
-  const missing = error.code === 'commander.help';
-  const fault = missing ? 'a command is missing' : error.message.replace(/^error: /, '');
+  // Commander uses this code when `postrider account` stands without a command such as `list`.
+  const isCommandMissing = error.code === 'commander.help';
+  const fault = isCommandMissing ? 'a command is missing' : error.message.replace(/^error: /, '');
   complain(io, `postrider: ${fault} (see postrider --help)`);
   return WRONG_USAGE;
 }

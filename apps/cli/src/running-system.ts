@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { localServers, RUNNING_FILE } from '@postrider/runtime';
 import type { LocalServers } from '@postrider/runtime';
 
-/** The servers of a running system. */
 interface RunningSystem {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;

@@ -13,8 +13,8 @@ export interface Session {
 }
 
 const APPLICATION_NAME = 'postrider-cli';
-/** Connections for a replay. Every other command needs one. */
-const POOL_SIZE = 8;
+/** Connections to Postgres. A replay of named dead letters uses all; every other command needs one. */
+export const POOL_SIZE = 8;
 const CLOSE_TIMEOUT_MS = 3_000;
 
 /**
@@ -39,8 +39,8 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 /**
  * Runs `work` on a migrated database and closes every connection.
  *
- * @param options `plans`: by default, a statement may read a whole table. `once` is for look-ups in large
- *   tables.
+ * @param options `plans`: with `each time`, Postgres may read a whole table. `once` makes it use indexes, for
+ *   look-ups in large tables.
  */
 export async function withDatabase(
   io: Io,
@@ -87,7 +87,7 @@ export async function withPool<T>(
   }
 }
 
-/** A server that does not answer would delay the close. */
+/** Limits the wait: a server that does not answer would hold up the end of the command. */
 async function inTime(closing: Promise<unknown>): Promise<void> {
   await within(
     () => closing,

@@ -44,7 +44,7 @@ export function storyObject(story: EventStory) {
   };
 }
 
-/** Support reads no text of mail. Its length takes its place. */
+/** Support reads no text of mail, only its length. */
 function dataWithoutText(json: string): unknown {
   const data = JSON.parse(json) as { text?: unknown };
   return typeof data.text === 'string' ? { ...data, text: null, text_length: data.text.length } : data;

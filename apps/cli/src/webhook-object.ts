@@ -28,13 +28,13 @@ export function webhookHealthObject(health: WebhookHealth) {
     /** null: none is known. */
     last_success_at: health.lastSuccessAt?.toISOString() ?? null,
     last_error: health.lastError,
-    /** Deliveries that wait. Counted up to 10,000, as the dead letters. */
+    /** Deliveries that have not ended. They and the dead letters are each counted up to 10,000. */
     outstanding: health.outstanding,
     dead_letters: health.deadLetters,
   };
 }
 
-/** Names an endpoint. Its path may hold a customer's token. */
+/** Names an endpoint by its host alone: its path may hold a customer's token. */
 export function endpointObject({
   webhookId,
   accountId,

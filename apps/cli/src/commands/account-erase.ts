@@ -10,7 +10,7 @@ import type { Io } from '../io.ts';
 import { note, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** The command never reports a finished erasure: a relay needs ten minutes. */
+/** No erasure is finished when the command returns: a relay ends it ten minutes later at the earliest. */
 type Erased = Omit<ErasureResult, 'finished'>;
 
 const STEPS: Readonly<Record<ErasureStep, string>> = {
@@ -24,8 +24,8 @@ interface Options extends ActorOptions {
 }
 
 /**
- * `account erase`: removes a person's data, but not the suppression. A relay erases it after outstanding work
- * ends.
+ * `account erase`: removes a person's data, but not the suppression. A relay removes later what outstanding
+ * work still uses.
  */
 export function addAccountErase(account: Command, io: Io): void {
   withActor(account.command('erase'))

@@ -18,8 +18,8 @@ interface Options extends ActorOptions {
 }
 
 /**
- * The bound of WEBHOOKS_PER_ACCOUNT_MAX: the list of webhooks has no pages, and each webhook stores each
- * event.
+ * The highest value of WEBHOOKS_PER_ACCOUNT_MAX, too: the API lists webhooks without pages, and recording an
+ * event reads all webhooks of its account.
  */
 const LIMIT_MAX = 10_000;
 
@@ -53,11 +53,16 @@ export function addAccountLimit(account: Command, io: Io): void {
         };
         const limits = await createAccountStore(database, io.clock).limit(id, changes, actorOf(io, options));
         if (limits === null) throw new Failure(`no account ${id}`);
-        const { unverifiedDomains: unverified, ...others } = limits;
-        printAnswer(io, json, { id, ...others, unverified_domains: unverified }, [
+        const document = {
+          id,
+          webhooks: limits.webhooks,
+          domains: limits.domains,
+          unverified_domains: limits.unverifiedDomains,
+        };
+        printAnswer(io, json, document, [
           `webhooks: ${limits.webhooks ?? 'WEBHOOKS_PER_ACCOUNT_MAX of the API'}`,
           `domains: ${limits.domains ?? 'DOMAINS_PER_ACCOUNT_MAX of the API'}`,
-          `unverified domains: ${unverified ?? 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API'}`,
+          `unverified domains: ${limits.unverifiedDomains ?? 'UNVERIFIED_DOMAINS_PER_ACCOUNT_MAX of the API'}`,
         ]);
       });
     });

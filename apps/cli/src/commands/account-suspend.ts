@@ -10,8 +10,8 @@ import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
 /**
- * `account suspend`: from its return on, every API process answers 403. A suspended account keeps its first
- * time.
+ * `account suspend`: once it returns, every API process answers 403. A second suspension keeps the time of
+ * the first.
  */
 export function addAccountSuspend(account: Command, io: Io): void {
   addSuspension(account, io, {
@@ -23,7 +23,7 @@ export function addAccountSuspend(account: Command, io: Io): void {
   });
 }
 
-/** `account resume`: from its return on, every API process serves the account's keys again. */
+/** `account resume`: once it returns, every API process serves the account's keys again. */
 export function addAccountResume(account: Command, io: Io): void {
   addSuspension(account, io, {
     name: 'resume',
@@ -36,7 +36,7 @@ export function addAccountResume(account: Command, io: Io): void {
 interface Suspension {
   readonly name: string;
   readonly description: string;
-  /** null: the account is no longer suspended. */
+  /** The time of the suspension. null: the account is resumed. */
   readonly at: () => Date | null;
   readonly done: (id: AccountId) => string;
 }

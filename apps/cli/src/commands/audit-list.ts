@@ -79,16 +79,15 @@ function rowOf(entry: ListedAuditEntry): string[] {
   ];
 }
 
-/** Of two sets of values, it shows only what differs. */
+/** The values that differ, such as `webhooks 100 to webhooks 250`. A side without values is left out. */
 function changeOf({ before, after }: ListedAuditEntry): string {
   const [was, is] = [before ?? {}, after ?? {}];
-  const isSame = (name: string) => isDeepStrictEqual(was[name], is[name]);
-  return [was, is]
-    .map((values) =>
-      Object.keys(values).flatMap((name) => (isSame(name) ? [] : `${name} ${word(values[name])}`)),
-    )
-    .flatMap((words) => (words.length === 0 ? [] : words.join(', ')))
-    .join(' to ');
+  const isChanged = (name: string) => !isDeepStrictEqual(was[name], is[name]);
+  const changed = (values: Readonly<Record<string, unknown>>) => {
+    const names = Object.keys(values).filter(isChanged);
+    return names.map((name) => `${name} ${word(values[name])}`).join(', ');
+  };
+  return [changed(was), changed(is)].filter((text) => text !== '').join(' to ');
 }
 
 /** Quoted, unless it has only characters that are safe on a terminal. */

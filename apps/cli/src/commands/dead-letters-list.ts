@@ -38,7 +38,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
       const { type, reason, since, until } = options;
       const webhookId = optionalId('webhook', options.webhook);
       const after = optionalId('deadLetter', options.after);
-      const findAccount = parseOwner(account, webhookId);
+      const findAccount = accountFinder(account, webhookId);
       await withDatabase(io, async ({ database }) => {
         const accountId = await findAccount(database, io);
         const store = createDeadLetterStore(database);
@@ -55,8 +55,8 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     });
 }
 
-/** @returns finds the account, which a webhook is enough for. @throws UsageError without both */
-function parseOwner(
+/** Returns a function that finds the account, if need be by its webhook. @throws UsageError without both */
+function accountFinder(
   account: AccountId | undefined,
   webhook: WebhookId | undefined,
 ): (database: Database, io: Io) => Promise<AccountId> {

@@ -6,7 +6,6 @@ import { reasonOption, sinceOption, typeOption, untilOption } from '../dead-lett
 import { UsageError } from '../failure.ts';
 import { optionalId, requireAccount, requireId, requireWebhook } from '../ids.ts';
 import type { Io } from '../io.ts';
-
 import { recoveryOptions } from '../recovery-options.ts';
 import { countAll, countNamed, recoveryOf, replayAll, replayNamed } from '../replay-dead-letters.ts';
 import type { Replaying } from '../replay-dead-letters.ts';
@@ -25,8 +24,8 @@ interface Options extends DeadLetterFilter, ActorOptions {
 
 type Act = (replaying: Replaying) => Promise<void>;
 
-const OF_ALL = ['webhook', 'type', 'reason', 'since', 'until', 'rate'] as const;
-const OF_A_REPLAY = ['all', 'type', 'reason', 'since', 'until', 'rate', 'dryRun'] as const;
+const ONLY_WITH_ALL = ['webhook', 'type', 'reason', 'since', 'until', 'rate'] as const;
+const NEVER_WITH_STOP = ['all', 'type', 'reason', 'since', 'until', 'rate', 'dryRun'] as const;
 
 /** `dead-letters replay`: queues events again, each with a new set of attempts: at once, or at a rate. */
 export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
@@ -62,7 +61,7 @@ function parseAct(ids: readonly string[], options: Options): Act {
   if (options.stop === true) return parseStop(ids, options);
   if (options.all === true) return parseAll(ids, options);
   if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
-  const stray = OF_ALL.find((name) => options[name] !== undefined);
+  const stray = ONLY_WITH_ALL.find((name) => options[name] !== undefined);
   if (stray !== undefined) throw new UsageError(`--${stray} goes with --all`);
   const named = [...new Set(ids)].map((id) => requireId('deadLetter', id));
   return async (replaying) =>
@@ -70,7 +69,7 @@ function parseAct(ids: readonly string[], options: Options): Act {
 }
 
 function parseStop(ids: readonly string[], options: Options): Act {
-  if (ids.length > 0 || OF_A_REPLAY.some((name) => options[name] !== undefined))
+  if (ids.length > 0 || NEVER_WITH_STOP.some((name) => options[name] !== undefined))
     throw new UsageError('--stop goes with --webhook alone');
   if (options.webhook === undefined) throw new UsageError('--stop needs --webhook');
   const id = requireId('webhook', options.webhook);
@@ -83,7 +82,7 @@ function parseAll(ids: readonly string[], options: Options): Act {
   const { type, reason, since, until, rate, dryRun, account } = options;
   const filter = { type, reason, since, until };
   const id = optionalId('webhook', options.webhook);
-  if (dryRun === true && (id ?? account) !== undefined)
+  if (dryRun === true && (id !== undefined || account !== undefined))
     return async (replaying) => countAll(replaying, id, filter);
   if (id === undefined) throw new UsageError('--all needs --webhook; --all --account only with --dry-run');
   return async (replaying) => {

@@ -44,7 +44,7 @@ export function addInboundFind(inbound: Command, io: Io): void {
 function searchOf(options: Options): MessageSearch {
   const { name, value } = onlyOne('inbound find', options, ['messageId', 'address']);
   if (name === 'messageId') return { messageId: messageIdOf(value) };
-  // A sender may have written an address that no mail can be sent to.
+  // Any text with an `@` is accepted: a sender may have written an address that no mail can be sent to.
   const address = parseEmailAddress(value.trim())?.address ?? value.trim();
   if (!address.includes('@')) throw new UsageError(`"${value}" is not an email address`);
   return { address };

@@ -36,8 +36,10 @@ export function addMigrate(program: Command, io: Io): void {
     .action(async ({ json, roles: prefix }: MigrateOptions) => {
       const { databaseUrl } = configuration(io);
       const say = (line: string) => note(io, `postrider: ${line}`);
-      // At once: a later migration may take long, or fail.
-      const onApplied = (name: string) => void (json === true || io.stdout.write(`applied ${name}\n`));
+      // Prints each name at once: a later migration may take long, or fail.
+      const onApplied = (name: string) => {
+        if (json !== true) io.stdout.write(`applied ${name}\n`);
+      };
       const applied = await migrate(databaseUrl, { say, onApplied });
       const queueMigrated = !(await queueSchemaIsCurrent(databaseUrl));
       if (queueMigrated) await migrateQueueSchema(databaseUrl, { say });
@@ -60,7 +62,7 @@ function rolesObject({ owner, readWrite, readOnly }: Roles) {
   return { owner, readwrite: readWrite, readonly: readOnly };
 }
 
-/** The names of the applied migrations stand before these lines. */
+/** The lines after the names of the applied migrations, which are already printed. */
 function inWords(applied: boolean, queueMigrated: boolean, roles: Roles | undefined): string[] {
   const lines: string[] = [];
   if (queueMigrated) lines.push("applied the queue's tables");

@@ -27,9 +27,9 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-const OF_A_NEW_ONE = ['since', 'until', 'types', 'only', 'rate', 'dryRun'] as const;
+const OPTIONS_OF_A_START = ['since', 'until', 'types', 'only', 'rate', 'dryRun'] as const;
 
-/** `recover`: sends the events of a time span to a webhook again, also more than it keeps dead letters. */
+/** `recover`: sends the events of a time span to a webhook again, also events without a dead letter. */
 export function addRecover(program: Command, io: Io): void {
   withActor(program.command('recover'))
     .description('send the events of a time span to a webhook again; without options, show the last recovery')
@@ -59,7 +59,7 @@ type Act = (database: Database, webhook: OwnedWebhook) => Promise<void>;
 /** @throws UsageError */
 function parseAct(options: Options, io: Io): Act {
   const { since, until, types = [], only = 'undelivered', rate, dryRun, stop, json } = options;
-  const given = OF_A_NEW_ONE.filter((name) => options[name] !== undefined);
+  const given = OPTIONS_OF_A_START.filter((name) => options[name] !== undefined);
   const how = { by: actorOf(io, options), json };
   if (stop === true) {
     if (given.length > 0) throw new UsageError('--stop goes alone');

@@ -14,7 +14,7 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-/** `secrets reseal`: after a new key was put in front, no stored secret needs an old one any more. */
+/** `secrets reseal`: encrypts all stored secrets with the first key of SECRETS_KEY. Old keys can then go. */
 export function addSecretsReseal(secrets: Command, io: Io): void {
   withActor(secrets.command('reseal'))
     .description('seal the secrets and headers of all webhooks again, with the first key of SECRETS_KEY')

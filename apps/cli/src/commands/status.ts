@@ -9,7 +9,7 @@ import type { Status } from '../read-status.ts';
 import { configuration, diagnostics } from '../session.ts';
 import { failingObject } from '../webhook-object.ts';
 
-/** `status`: shows faults and the backlog. The exit code is 1 when the system lacks something. */
+/** `status`: shows faults and the backlog. The exit code is 1 when there is a fault. */
 export function addStatus(program: Command, io: Io): void {
   program
     .command('status')
@@ -40,12 +40,12 @@ export function statusObject(status: Status) {
   };
 }
 
-/** What the role of this command may do, which need not be the role of the processes. */
+/** The rights of this command's database role. The processes may have another role. */
 function rightsObject(rights: Rights) {
   return { name: rights.role, access: accessOf(rights), lacks: rights.lacks };
 }
 
-/** `all`: the rights of a process. */
+/** `all`: every right that a process needs. `read`: it reads all tables and writes none. */
 function accessOf({ lacks, readsOnly }: Rights): 'all' | 'read' | 'some' {
   if (lacks.length === 0) return 'all';
   return readsOnly ? 'read' : 'some';

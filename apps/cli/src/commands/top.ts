@@ -9,10 +9,10 @@ import { isTerminal, printAnswer, table } from '../print.ts';
 import { withDatabase } from '../session.ts';
 import { endpointObject, failingObject } from '../webhook-object.ts';
 
-/** The table shows the sums of so many minutes. */
+/** The table shows the sums of these last minutes. */
 const MINUTES = 5;
-const WEBHOOKS = 20;
-const EVERY_SECONDS = '5';
+const WEBHOOKS_SHOWN = 20;
+const EVERY_SECONDS_DEFAULT = '5';
 /** A day. Over 2^31 ms, a timer fires at once. */
 const EVERY_MAX_MS = 86_400_000;
 /** Clears the screen, and goes to its upper left corner. */
@@ -36,11 +36,12 @@ export function addTop(program: Command, io: Io): void {
   program
     .command('top')
     .description(`the failing webhooks, and the busiest of the last ${MINUTES} minutes, until Ctrl+C`)
-    .option('--every <seconds>', 'how often a terminal shows it again', EVERY_SECONDS)
+    .option('--every <seconds>', 'how often a terminal shows it again', EVERY_SECONDS_DEFAULT)
     .option('--once', 'show it once')
     .action(async ({ every, once, json }: Options) => {
       const everyMs = Number(every) * 1_000;
-      if (!(everyMs >= 1_000 && everyMs <= EVERY_MAX_MS))
+      const isInRange = everyMs >= 1_000 && everyMs <= EVERY_MAX_MS;
+      if (!isInRange)
         throw new UsageError(`--every ${every} is not a number of seconds from 1 to ${EVERY_MAX_MS / 1_000}`);
       await withDatabase(io, async ({ database }) => {
         const goesOn = once !== true && json !== true && isTerminal(io.stdout);
@@ -63,8 +64,8 @@ async function showUntilInterrupt(io: Io, database: Database, everyMs: number): 
 }
 
 async function readTop({ pool }: Database): Promise<Top> {
-  const { until, webhooks } = await readBusiestWebhooks(pool, { minutes: MINUTES, limit: WEBHOOKS });
-  return { until, busiest: webhooks, failing: await readFailingWebhooks(pool, WEBHOOKS) };
+  const { until, webhooks } = await readBusiestWebhooks(pool, { minutes: MINUTES, limit: WEBHOOKS_SHOWN });
+  return { until, busiest: webhooks, failing: await readFailingWebhooks(pool, WEBHOOKS_SHOWN) };
 }
 
 function topObject({ until, busiest, failing }: Top) {
