@@ -14,7 +14,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     await createProgram(io).parseAsync([...args], { from: 'user' });
     return DONE;
   } catch (error) {
-    if (error instanceof CommanderError) return exitCodeOf(error, io);
+    if (error instanceof CommanderError) return reportUsage(error, io);
     if (io.env['LOG_LEVEL'] === 'debug') {
       createLogger({ level: 'debug', service: 'cli', stream: io.stderr }).debug('failed', { error });
     }
@@ -23,8 +23,11 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Commander throws where it would exit: with code 0 after `--help` and `--version`, or for wrong usage. */
-function exitCodeOf(error: CommanderError, io: Io): number {
+/**
+ * Reports wrong usage and returns the exit code. Commander also throws after `--help` and `--version`, then
+ * with code 0.
+ */
+function reportUsage(error: CommanderError, io: Io): number {
   if (error.exitCode === 0) return DONE;
   // Commander uses this code when `postrider account` stands without a command such as `list`.
   const isCommandMissing = error.code === 'commander.help';

@@ -18,10 +18,10 @@ const composer = createTransport({ streamTransport: true, buffer: true, newline:
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** A line has 998 octets, with the header's name and quotes. */
+/** A line has at most 998 octets (RFC 5322 2.1.1), with the header's name and quotes. */
 const NAME_WORD_LENGTH_MAX = 970;
 /** The value of an empty `To` (RFC 5322 A.1.3). Some servers treat a message without `To` as spam. */
-const NOBODY_NAMED = 'undisclosed-recipients:;';
+const UNDISCLOSED_RECIPIENTS = 'undisclosed-recipients:;';
 
 /**
  * The RFC 5322 Message-ID, derived from the email's id. Both copies of a message that was sent twice have it.
@@ -56,7 +56,7 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
   const composed = await composer.sendMail({
     envelope,
     from: mailbox(message.from),
-    to: message.to.length > 0 ? message.to.map(mailbox) : NOBODY_NAMED,
+    to: message.to.length > 0 ? message.to.map(mailbox) : UNDISCLOSED_RECIPIENTS,
     cc: message.cc.map(mailbox),
     replyTo: message.replyTo.map(mailbox),
     subject: singleSpaced(message.subject),
@@ -109,7 +109,8 @@ function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [str
 }
 
 /**
- * A lone CR or LF is no line end in mail (RFC 5322 2.3). Servers refuse it, or read it in different ways.
+ * Writes each line end as CRLF. A lone CR or LF is none in mail (RFC 5322 2.3): servers refuse it, or read it
+ * in different ways.
  *
  * It works on bytes. `replaceAll` keeps an object for each match: 250 MiB for 5 MiB of LF.
  */
@@ -136,8 +137,9 @@ function singleSpaced(text: string): string {
   return text.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-/** Leaves out a name that a header line cannot hold: quotes double its backslashes (RFC 5322 2.1.1). */
-function foldable(name: string): string {
+/** Returns the name, or '' when a word is too long for a header line. Names are folded at spaces. */
+function foldableName(name: string): string {
+  // The composer escapes quotes and backslashes, so such a word grows.
   const words = name.replaceAll(/["\\]/g, '\\$&').split(' ');
   return words.every(({ length }) => length <= NAME_WORD_LENGTH_MAX) ? name : '';
 }
@@ -146,5 +148,5 @@ function foldable(name: string): string {
 function mailbox(text: string): { name: string; address: string } {
   const parsed = parseEmailAddress(text);
   if (parsed === null) throw new Error('a stored message holds an invalid address');
-  return { name: foldable(parsed.name ?? ''), address: parsed.address };
+  return { name: foldableName(parsed.name ?? ''), address: parsed.address };
 }

@@ -44,7 +44,10 @@ export interface MailTransport {
    * the Message-ID; both copies then carry the same tag `email_id`.
    */
   send(message: AddressedMessage): Promise<ProviderResult>;
-  /** Closes idle connections and aborts attempts in flight. These end as `deferred`. */
+  /**
+   * Closes idle connections and aborts attempts in flight. These end as `deferred`, or as `unconfirmed` when
+   * the SMTP server already has the message.
+   */
   close(): void;
 }
 

@@ -21,7 +21,7 @@ export interface RecipientFault extends Error {
 /** The server wants a login or encryption (RFC 4954 section 6, RFC 3207). Our configuration is at fault. */
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
 
-/** Amazon SES says so at the end of the message, above the sending rate or the daily quota. */
+/** Amazon SES replies so after the message, above the sending rate or the daily quota. */
 const THROTTLING = /^4\d\d\b.*\bthrottling failure\b/is;
 
 /** True for a negative reply to a command (RFC 5321 4.2.1). Other text answers nothing. */
@@ -53,8 +53,8 @@ interface RecipientReports {
 
 /**
  * @param rejected the server's replies to the recipients that it did not accept.
- * @param recipients as the envelope writes them. The reports write them so too: nodemailer adds quotes, and
- *   changes the case and the script of domains.
+ * @param recipients as the envelope writes them. The reports use this form, not nodemailer's: it adds quotes,
+ *   and changes the case and the script of domains.
  */
 export function reportsOf(
   rejected: readonly RecipientFault[],
@@ -63,9 +63,9 @@ export function reportsOf(
   const written = new Map(recipients.map((address) => [plainAddress(address), address]));
   const reports: RecipientReports = { notifications: [], deferred: [] };
   for (const fault of rejected) {
-    const { recipient: asked, response, message } = fault;
-    if (asked === undefined) continue;
-    const recipient = written.get(plainAddress(asked)) ?? asked;
+    const { recipient: asSent, response, message } = fault;
+    if (asSent === undefined) continue;
+    const recipient = written.get(plainAddress(asSent)) ?? asSent;
     const verdict = judgeRecipient(fault);
     if (verdict === 'email.delivery_delayed') reports.deferred.push(recipient);
     const bounceType = BOUNCE_TYPES[verdict];
@@ -90,9 +90,9 @@ const BOUNCE_TYPES = {
 
 /** Address codes of RFC 3463 3.2. 5.1.7 and 5.1.8 are about the sender, 5.1.90 about its daily limit. */
 const ADDRESS_GONE = /^5\.1\.(?!([078]|90)$)\d+$/;
-/** "Other address status" (RFC 3463 3.2). Postfix also rejects a sender so. The text tells them apart. */
+/** "Other address status" (RFC 3463 3.2). Postfix also uses it for senders. The text tells them apart. */
 const ANY_ADDRESS = '5.1.0';
-/** "Mailbox disabled" (RFC 3463 3.3). Gmail also says so that a mailbox receives too much mail. */
+/** "Mailbox disabled" (RFC 3463 3.3). Gmail also uses it for a mailbox that receives too much mail. */
 const MAILBOX_DISABLED = '5.2.1';
 /** A line of a reply has 512 bytes at most (RFC 5321 4.5.3.1.5). More text would only cost time. */
 const JUDGED_CHARACTERS = 2_000;
@@ -103,8 +103,8 @@ const ABOUT_US =
   /\b(relay|polic|spam|block|black|reput|quota|full|storage|space|exhaust|exceed|too many|limit|rate|temporar|verif|auth|login|sender|sending|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
 
 /**
- * A bounce suppresses its address. So only a reply about the mailbox itself is one: not about policy, quota,
- * size or reputation.
+ * A bounce suppresses its address. So only a reply about the mailbox itself is a bounce, not a reply about
+ * policy, quota, size or reputation.
  */
 function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof typeof BOUNCE_TYPES {
   const text = (response || '').slice(0, JUDGED_CHARACTERS);
@@ -113,10 +113,10 @@ function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof t
   // RFC 5321 4.5.3.1.10: the older 552 for too many recipients means the same as 452.
   if (responseCode === 552 && (enhanced === '5.5.3' || /too many/i.test(text)))
     return 'email.delivery_delayed';
-  const isOpen = enhanced === undefined ? BARE_CODES.has(responseCode) : enhanced === ANY_ADDRESS;
+  const textDecides = enhanced === undefined ? BARE_CODES.has(responseCode) : enhanced === ANY_ADDRESS;
   // An address in the reply may contain any word.
   const words = text.replaceAll(/<[^<>]*@[^<>]*>|\S*@\S*/g, ' ');
-  const isAboutUser = isOpen ? ABOUT_USER.test(words) : enhanced === MAILBOX_DISABLED;
+  const isAboutUser = textDecides ? ABOUT_USER.test(words) : enhanced === MAILBOX_DISABLED;
   const isGone = (isAboutUser && !ABOUT_US.test(words)) || ADDRESS_GONE.test(enhanced ?? '');
   return isGone ? 'email.bounced' : 'email.soft_bounced';
 }

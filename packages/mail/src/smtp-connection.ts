@@ -125,7 +125,7 @@ class SmtpAttempt {
   #steps = 0;
   isExpired = false;
   /** Nodemailer has the whole message. It may have written the final dot. */
-  #given = false;
+  #isWritten = false;
 
   constructor(bytes: Buffer, timeouts: SmtpTimeouts) {
     this.#bytes = bytes;
@@ -138,9 +138,10 @@ class SmtpAttempt {
     return this.#abort.signal;
   }
 
+  /** Restarts the time limit for the next step. After `STEPS_MAX`, the current limit runs out. */
   onStepEnded(): void {
     this.#steps += 1;
-    if (!this.#given && this.#steps <= STEPS_MAX) this.#limit(this.#timeouts.replyTimeoutMs);
+    if (!this.#isWritten && this.#steps <= STEPS_MAX) this.#limit(this.#timeouts.replyTimeoutMs);
   }
 
   *blocks(): Generator<Buffer> {
@@ -148,13 +149,13 @@ class SmtpAttempt {
       yield this.#bytes.subarray(start, start + BLOCK_BYTES);
       this.onStepEnded();
     }
-    this.#given = true;
+    this.#isWritten = true;
     this.#limit(this.#timeouts.finalReplyTimeoutMs);
   }
 
   resultOf(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
     const silence = `no answer from the mail server within ${this.#limitMs} ms`;
-    if (this.#given && !isReply(fault.response)) {
+    if (this.#isWritten && !isReply(fault.response)) {
       const closed = 'the mail server closed the connection';
       return { kind: 'unconfirmed', error: `${this.isExpired ? silence : closed} after the message` };
     }

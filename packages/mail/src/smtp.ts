@@ -50,7 +50,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
               return await connection.send(composed);
             } finally {
               free.push(connection);
-              // The server may be gone for the others, too.
+              // Closes this connection and the other free ones: the server may be gone for all.
               if (connection.isStuck) free.splice(0).forEach(close);
             }
           },
@@ -68,8 +68,8 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
- * Removes options from the URL's query that nodemailer would prefer to ours. `secured` says that the
- * connection through a proxy has TLS already. A proxy may be on another machine, so it is no loopback.
+ * Removes two options from the URL's query, because nodemailer prefers them to ours. `secured` says that the
+ * connection through a proxy already has TLS. A proxy may be on another machine, so it is no loopback.
  */
 function requireTls({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
   const parsed = new URL(url);

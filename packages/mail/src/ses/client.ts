@@ -47,7 +47,7 @@ export class SesClient {
 
   constructor(options: SesOptions, timeouts = sdkTimeouts(options.timeoutMs)) {
     const { region, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
-    // The SDK's limits start after the credentials and end with the answer's head. This one always ends.
+    // The SDK's limits start after the credentials and end with the answer's head. This limit covers all.
     this.#operations = new BoundedCalls(timeoutMs, () => new SesNoAnswerError('in time'));
     this.#sdk = new SESv2Client({
       region,

@@ -48,7 +48,7 @@ interface SdkFault extends NodeJS.ErrnoException {
   readonly $metadata: { readonly httpStatusCode?: number };
 }
 
-/** The error for an answer without a field that SES always sets. Another sender has sent it. */
+/** The error for an answer without a field that SES always sets. A proxy may have sent it. */
 export function unreadable({ $metadata }: Pick<SdkFault, '$metadata'>): Error {
   return Object.assign(new Error('an answer without its fields'), { $metadata });
 }

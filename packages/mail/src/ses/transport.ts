@@ -12,7 +12,7 @@ import { readFault, unreadable } from './fault.ts';
 const EMAIL_ID = 'email_id';
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_MessageTag.html */
 const TAG_PART = /^[A-Za-z0-9_-]{1,256}$/;
-/** SES may answer so above the messages of a day. */
+/** SES may answer so when the quota of a day is used up. */
 const DAILY_QUOTA = 'LimitExceededException';
 /** SES limits other kinds of tags to 50. It states no limit for these. */
 const TAGS_MAX = 50;
