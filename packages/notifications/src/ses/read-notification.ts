@@ -71,16 +71,16 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   const { mail } = notification;
   const type = notification.eventType ?? notification.notificationType;
   if (type === null) return ignored('no eventType and no notificationType');
-  const origin = originOf(mail);
 
-  const isFailure = RENDERING_FAILURES.has(type);
   const findings = READERS.get(type)?.(notification);
-  if (findings === undefined && !isFailure) return ignored('of a type that makes no event');
-  const { emailId, providerMessageId, writtenEmailId } = origin;
+  const isRenderingFailure = RENDERING_FAILURES.has(type);
+  if (findings === undefined && !isRenderingFailure) return ignored('of a type that makes no event');
+  const ids = idsOf(mail);
+  const { emailId, providerMessageId, writtenEmailId } = ids;
   if ((emailId ?? providerMessageId ?? writtenEmailId) === null) return ignored('names no message');
   if (findings === undefined) {
     const error = notification.failure.errorMessage ?? 'the template could not be rendered';
-    return { ...origin, event: { type: 'email.failed', error }, suppress: [] };
+    return { kind: 'event', ...ids, event: { type: 'email.failed', error }, suppress: [] };
   }
 
   const recipients = namedIn(findings.addresses, mail.destination);
@@ -88,7 +88,8 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   const occurredAt = firstTime([findings.timestamp, mail.timestamp, publishedAt]);
   if (occurredAt === null) return ignored('names no time');
   return {
-    ...origin,
+    kind: 'event',
+    ...ids,
     event: {
       type: findings.type,
       recipients,
@@ -101,14 +102,17 @@ export function readSesNotification(messageText: string, publishedAt: string): S
   };
 }
 
-function originOf({ tags, headers, messageId }: SesNotification['mail']) {
+function idsOf({
+  tags,
+  headers,
+  messageId,
+}: SesNotification['mail']): Pick<SesEvent, 'emailId' | 'providerMessageId' | 'writtenEmailId'> {
   const emailId = tags.email_id[0] ?? null;
   return {
-    kind: 'event',
     emailId,
     providerMessageId: messageId,
     writtenEmailId: emailId === null ? emailIdIn(headers) : null,
-  } as const;
+  };
 }
 
 /** SES replaces the Message-ID when it sends, but reports the original: `<email id@domain>` in our mail. */

@@ -53,7 +53,10 @@ export function readReceivedMail(messageText: string): ReceivedReading | null {
   };
 }
 
-/** A receipt rule with an S3 and an SNS action sends a notification for each. */
+/**
+ * The notification of an SNS action holds the mail. That of an S3 action names the object. A rule with both
+ * actions sends both notifications.
+ */
 function locationOf(
   content: Received['content'],
   { bucketName: bucket, objectKey: key }: Received['receipt']['action'],

@@ -4,9 +4,7 @@ import { parseSubscribeUrl } from './pinned-urls.ts';
 
 export type Confirmation =
   | { readonly kind: 'confirmed' }
-  /**
-   * Permanent: the URL does not confirm this topic and was not requested, or SNS answered 4xx (but not 429).
-   */
+  /** Permanent: the URL does not confirm this topic, so no request was made. Or SNS answered 4xx, not 429. */
   | { readonly kind: 'refused'; readonly why: string }
   /** Temporary: no answer, 429, 5xx or a redirect. Answer 5xx to SNS: it then repeats its request. */
   | { readonly kind: 'unavailable'; readonly why: string };

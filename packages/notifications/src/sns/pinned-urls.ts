@@ -2,8 +2,9 @@ import { awsPartitionOf } from '@postrider/domain';
 import type { SnsSubscriptionConfirmation } from './envelope.ts';
 
 /*
- * Both URLs are checked as text, before any URL parser interprets them. They must be in lower case and have
- * one path. They must have no user, no port, no fragment, and no percent-escape in host or path.
+ * `SigningCertURL` and `SubscribeURL` are checked as text, before any URL parser interprets them. The host
+ * must be in lower case, and the path must be SNS's own. A user, a port, a fragment, and a percent-escape in
+ * host or path are refused.
  */
 
 /**

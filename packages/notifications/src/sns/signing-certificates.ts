@@ -15,7 +15,7 @@ export type CertificateAnswer =
 
 /** A day. An address always has the same certificate, but AWS may withdraw it. */
 const KEPT_MS = 24 * 60 * 60_000;
-/** So forged messages cause few requests, and the next attempt of SNS succeeds. */
+/** Long enough that forged messages cause few requests. SNS makes its next attempt later. */
 const FAILURE_KEPT_MS = 5_000;
 /** Each region uses one or two certificates at a time. */
 const CERTIFICATES_MAX = 32;
