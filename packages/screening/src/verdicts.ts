@@ -23,7 +23,7 @@ export interface Verdicts extends Omit<SenderVerdict, 'isAuthorUnavailable'> {
 
 /** The envelope that the SMTP session gave. */
 export interface Envelope {
-  /** Clients take turns at the worker threads. */
+  /** A key for the sending client. Clients take turns at the worker threads. */
   readonly client: string;
   /** IPv4 or IPv6, in the form that a socket reports. */
   readonly remoteAddress: string;

@@ -13,8 +13,8 @@ export interface AuthenticationOptions {
   /** Time limit for all DNS queries together. A query without an answer by then gives `temperror`. */
   readonly timeoutMs: number;
   /**
-   * False over LMTP, where the client is not the sending machine. Then `spf` is `none`, and `dmarc` is never
-   * `fail` for want of SPF.
+   * False over LMTP, where the client is not the sending machine. Then `spf` is `none`, and a missing SPF
+   * result does not make `dmarc` fail.
    */
   readonly spf: boolean;
 }
@@ -36,8 +36,8 @@ const DMARC_QUERIES_MAX = 128;
  * SPF, DKIM and the query for the author's policy run at the same time with separate limits. So a sender who
  * uses up one limit does not stop the others.
  *
- * It runs in the calling thread: body hashes, canonical forms and RSA. A hostile message takes seconds. Run
- * it in a worker thread.
+ * It computes hashes and RSA in the calling thread. A hostile message takes seconds, so call it in a worker
+ * thread.
  *
  * @param raw the message as received, starting at its first header field
  */

@@ -20,14 +20,14 @@ export interface Identifiers {
 
 const STRICTEST_FIRST: readonly DmarcPolicy[] = ['reject', 'quarantine', 'none'];
 const WORST_FIRST: readonly AuthResult[] = ['fail', 'temperror', 'none'];
-const NOBODY: Identifiers = { spf: null, dkim: [] };
+const NO_IDENTIFIERS: Identifiers = { spf: null, dkim: [] };
 
 /** The result for authors who cannot be judged: one could hide behind another. */
 export const UNKNOWN_AUTHOR: DmarcResult = { word: 'fail', policy: 'quarantine', isAuthorUnavailable: false };
 
 /** Queries the policies of the authors. `resolve` remembers them, so that `judgeDmarc` has them at once. */
 export async function prefetchPolicies(authors: readonly string[], resolve: Resolve): Promise<void> {
-  await Promise.all(authors.map((author) => judgeAuthor(author, NOBODY, resolve)));
+  await Promise.all(authors.map((author) => judgeAuthor(author, NO_IDENTIFIERS, resolve)));
 }
 
 /**
@@ -65,10 +65,10 @@ async function judgeAuthor(
   const { status } = response;
   const policy = STRICTEST_FIRST.find((each) => each === response.policy) ?? 'none';
   if (status.result === 'pass') return { word: 'pass', policy, isAuthorUnavailable: false };
-  // `temperror`: an authenticated domain may be aligned, but no name server answers for its policy. Only a
-  // message that would be held waits for it.
-  const isHeldFor = status.result === 'temperror' && policy !== 'none' && spf !== null;
-  const isAuthorUnavailable = records.isUnavailable || isHeldFor;
+  // `temperror`: no name server answers for the policy of an authenticated domain, which may be aligned. We
+  // wait for an answer only when the message would be held.
+  const isAlignmentUnknown = status.result === 'temperror' && policy !== 'none' && spf !== null;
+  const isAuthorUnavailable = records.isUnavailable || isAlignmentUnknown;
   if (status.result === 'none')
     return { word: isAuthorUnavailable ? 'temperror' : 'none', policy, isAuthorUnavailable };
   // Without SPF, the result is unknown: SPF alone might have passed.

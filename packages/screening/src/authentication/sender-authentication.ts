@@ -19,8 +19,8 @@ export interface AuthenticationJob {
   readonly options: AuthenticationOptions;
 }
 
-/** A sender who avoids our judgement must not profit from it. */
-const UNKNOWN: SenderVerdict = {
+/** The verdict on a message that ended two threads. It is bad, so that a sender gains nothing by that. */
+const UNREADABLE: SenderVerdict = {
   auth: { spf: 'temperror', dkim: 'temperror', dmarc: 'fail' },
   dmarcPolicy: 'quarantine',
   isAuthorUnavailable: false,
@@ -38,7 +38,7 @@ export class SenderAuthentication {
   }
 
   /**
-   * A message that costs two threads fails DMARC, as for a policy of quarantine.
+   * A message that ends two worker threads fails DMARC, with the policy `quarantine`.
    * @throws Error when this is closed, or no thread starts: the sender must send the message again
    */
   async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {
@@ -46,7 +46,7 @@ export class SenderAuthentication {
       const bytes = new Uint8Array(raw);
       return { value: { raw: bytes, envelope, options: this.#options }, transferList: [bytes.buffer] };
     });
-    return verdict ?? UNKNOWN;
+    return verdict ?? UNREADABLE;
   }
 
   /** Ends the worker threads. Running and waiting messages reject. */

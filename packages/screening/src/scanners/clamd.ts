@@ -9,7 +9,7 @@ interface ClamdOptions {
 }
 
 /** clamd takes chunks of any size up to StreamMaxLength. */
-const PART_BYTES = 65_536;
+const CHUNK_BYTES = 65_536;
 const REPLY_BYTES_MAX = 4096;
 const NUL = 0;
 
@@ -61,10 +61,10 @@ function exchange({ target, timeoutMs }: ClamdOptions, raw: Uint8Array): Promise
  */
 function writeStream(socket: Socket, raw: Uint8Array): void {
   socket.write('zINSTREAM\0');
-  for (let start = 0; start < raw.length; start += PART_BYTES) {
-    const part = raw.subarray(start, start + PART_BYTES);
-    socket.write(lengthOf(part.length));
-    socket.write(part);
+  for (let start = 0; start < raw.length; start += CHUNK_BYTES) {
+    const chunk = raw.subarray(start, start + CHUNK_BYTES);
+    socket.write(lengthOf(chunk.length));
+    socket.write(chunk);
   }
   socket.write(lengthOf(0));
 }
