@@ -15,18 +15,25 @@ const CHUNK_CHARACTERS = 4_096;
  * @returns Infinity when more than `OPEN_MAX` elements are open
  */
 export function conversionSteps(html: string): number {
-  let [steps, counted, levels, open, tag] = [0, 0, 1, 0, ''];
-  /** True for each open `a` that is a link, whose text html-to-text collects. Others are names of places. */
+  let steps = 0;
+  /** Characters that `steps` contains. */
+  let counted = 0;
+  /** The number of times that html-to-text handles the current text. */
+  let levels = 1;
+  let openElements = 0;
+  let tag = '';
+  /** One entry for each open `a`. True: it has an `href`, so html-to-text handles its text once more. */
   const links: boolean[] = [];
-  const count = (by: number, name: string): void => {
+  /** Counts the text up to this tag. @param change 1 for a start tag, -1 for an end tag */
+  const countUpTo = (name: string, change: 1 | -1): void => {
     steps += levels * (parser.startIndex - counted);
     counted = parser.startIndex;
-    open += by;
-    if (REPEATING.has(name)) levels += by;
+    openElements += change;
+    if (REPEATING.has(name)) levels += change;
   };
   const parser = new Parser({
     onopentagname(name) {
-      count(1, name);
+      countUpTo(name, 1);
       tag = name;
       if (name === 'a') links.push(false);
     },
@@ -36,13 +43,13 @@ export function conversionSteps(html: string): number {
       levels += 1;
     },
     onclosetag(name) {
-      count(-1, name);
+      countUpTo(name, -1);
       if (name === 'a' && links.pop() === true) levels -= 1;
     },
   });
   for (let at = 0; at < html.length && steps <= HTML_STEPS_MAX; at += CHUNK_CHARACTERS) {
     parser.write(html.slice(at, at + CHUNK_CHARACTERS));
-    if (open > OPEN_MAX) return Infinity;
+    if (openElements > OPEN_MAX) return Infinity;
   }
   return steps + levels * (html.length - counted);
 }

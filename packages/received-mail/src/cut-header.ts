@@ -11,7 +11,7 @@ export interface CutMessage {
   readonly bytes: Buffer;
   /** Bytes of the header, without the empty line behind it. */
   readonly headerBytes: number;
-  /** True when a part of the header is missing. Then nobody can tell who the author is. */
+  /** True when a part of the header is missing, other than a signature. Then the author is not known. */
   readonly isCut: boolean;
 }
 
@@ -20,8 +20,9 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 const SIGNATURE = /^dkim-signature\s*:/i;
-/** The name of a signature, with blanks before its colon. */
+/** Bytes that hold the name of a signature field, with blanks before its colon. */
 const NAME_BYTES = 100;
+const CRLF = Buffer.from('\r\n');
 
 /**
  * Cuts the header of a message to the limits, so that no library spends minutes on it. Signatures beyond
@@ -57,11 +58,12 @@ export function cutHeader(raw: Buffer): CutMessage {
 /** Cuts a field before a comma if it has one: half an address could look like another one. */
 function cutField(field: Buffer): Buffer {
   if (field.length <= FIELD_BYTES_MAX) return field;
-  const comma = field.lastIndexOf(',', FIELD_BYTES_MAX - 2, 'latin1');
-  let end = comma === -1 ? FIELD_BYTES_MAX - 2 : comma;
+  const endMax = FIELD_BYTES_MAX - CRLF.length;
+  const comma = field.lastIndexOf(',', endMax, 'latin1');
+  let end = comma === -1 ? endMax : comma;
   // A line end before ours would make an empty line, which ends the header.
   while (field[end - 1] === CR || field[end - 1] === LF) end -= 1;
-  return Buffer.concat([field.subarray(0, end), Buffer.from('\r\n')]);
+  return Buffer.concat([field.subarray(0, end), CRLF]);
 }
 
 /** Finds the end of the field that starts at `start`, and counts its lines. */

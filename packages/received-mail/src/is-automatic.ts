@@ -1,10 +1,10 @@
 import type { HeaderFields } from './header-fields.ts';
 
 const AUTOMATIC_PRECEDENCES = ['bulk', 'list', 'junk', 'auto_reply'];
-/** Fields that only programs write. The first ones come from before RFC 3834. */
+/** Fields that only programs write. The first two are older than RFC 3834. */
 const AUTOMATIC_FIELDS = ['x-autoreply', 'x-autorespond', 'list-id', 'list-unsubscribe'];
 
-/** True when the header says that a program sent the message, so that nobody answers it (RFC 3834 2). */
+/** True when the header says that a program sent the message. Such mail gets no answer (RFC 3834 2). */
 export function isAutomatic(fields: HeaderFields): boolean {
   const words = (...keys: string[]): string[] => fields.named(...keys).map(firstWord);
   return (
@@ -18,12 +18,6 @@ export function isAutomatic(fields: HeaderFields): boolean {
 
 /** The first word in lower case. A comment may stand before it. */
 function firstWord(value: string): string {
-  return (
-    /^[\w/-]*/.exec(
-      value
-        .replaceAll(/\([^()]*\)/g, '')
-        .trim()
-        .toLowerCase(),
-    )?.[0] ?? ''
-  );
+  const withoutComments = value.replaceAll(/\([^()]*\)/g, '').trim();
+  return /^[\w/-]*/.exec(withoutComments.toLowerCase())?.[0] ?? '';
 }

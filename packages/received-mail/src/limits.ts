@@ -36,5 +36,5 @@ export const HTML_CHARACTERS_MAX = 512 * 1024;
  */
 export const HTML_STEPS_MAX = 8 * HTML_CHARACTERS_MAX;
 
-/** Characters of a text that is longer than its message: a rule of HTML, 4 bytes, becomes 80 dashes. */
+/** Characters of a text that is longer than its message: `<hr>`, 4 bytes, becomes 80 dashes. */
 export const LONGER_TEXT_CHARACTERS_MAX = 256 * 1024;

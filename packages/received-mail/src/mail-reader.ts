@@ -100,10 +100,8 @@ class BoundedMailParser extends Base {
     this.hasText = true; // so mailparser converts HTML also when there is no plain part
     if (this.tree !== false) mixAlternatives(this.tree);
     const parts = bodyParts(this.tree);
-    const steps = parts.reduce(
-      (sum, part) => sum + (isConverted(part) ? conversionSteps(part.content) : 0),
-      0,
-    );
+    const converted = parts.filter(isConverted);
+    const steps = converted.reduce((sum, { content }) => sum + conversionSteps(content), 0);
     // With -1, each HTML part is too long, so mailparser converts none.
     if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
     const body = super.getTextContent();
@@ -173,8 +171,8 @@ function wholeHtml(parts: readonly BodyPart[]): string | null {
 }
 
 /**
- * Finds the two forms that mailparser drops without a word: text in a header that no empty line ends, and the
- * content of a multipart in which it found no part.
+ * Finds the two forms that mailparser drops without an error: text in a header that no empty line ends, and
+ * the content of a multipart in which it found no part.
  */
 function losesContent({ contentType, headerLines, children }: PartNode): boolean {
   if (headerLines.some(({ key, line }) => key === '' && line.trim() !== '')) return true;

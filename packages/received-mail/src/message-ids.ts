@@ -3,8 +3,11 @@ import { isMessageId, messageIdsIn } from '@postrider/domain/message-ids';
 /**
  * Reads a Message-ID. A lone word is an id, too: some programs write neither brackets nor `@`.
  *
- * @param word the decoded field
+ * @param field the decoded value of the field
  */
-export function ownId(word: string): string | null {
-  return messageIdsIn(word)[0] ?? (/^[^\s<>]+$/.test(word) && isMessageId(word) ? word : null);
+export function ownId(field: string): string | null {
+  const [id] = messageIdsIn(field);
+  if (id !== undefined) return id;
+  const isLoneWord = /^[^\s<>]+$/.test(field);
+  return isLoneWord && isMessageId(field) ? field : null;
 }

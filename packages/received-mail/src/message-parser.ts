@@ -8,7 +8,7 @@ import type { ParsedMessage } from './parsed-message.ts';
  */
 export type MessageParserOptions = ThreadPoolOptions;
 
-/** The raw bytes are stored all the same. Without an author, the message is held. */
+/** A message that ended two threads. Its raw bytes are stored. It has no author, so it is held. */
 const UNREAD: ParsedMessage = {
   messageId: null,
   inReplyTo: null,
@@ -37,7 +37,7 @@ export class MessageParser {
   }
 
   /**
-   * A message that costs two threads is unread: it must not run in the main thread.
+   * A message that ends two worker threads stays unread: the main thread must not parse it.
    * @param client clients take turns at the threads
    * @throws Error when the parser is closed, or no thread starts: the sender must send the message again
    */

@@ -23,15 +23,11 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
   const [mail, written] = await Promise.all([readMail(bytes), readAuthors(bytes.subarray(0, headerBytes))]);
   const fields = new HeaderFields(mail.headerLines);
   const from = fields.mailboxes('from');
+  const shownAddresses = from.map(({ address }) => address);
   return {
     ...idsOf(fields),
     from: from.slice(0, 1).map(formatMailbox).join(''),
-    fromAddresses: isCut
-      ? null
-      : agreedAuthors(
-          written,
-          from.map(({ address }) => address),
-        ),
+    fromAddresses: isCut ? null : agreedAuthors(written, shownAddresses),
     to: fields.mailboxes('to').map(formatMailbox),
     cc: fields.mailboxes('cc').map(formatMailbox),
     replyTo: fields.mailboxes('reply-to').map(formatMailbox),
@@ -46,11 +42,11 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
 }
 
 function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReplyTo' | 'references'> {
-  // RFC 2047 allows no encoded word here. Python's EmailMessage writes long ids so.
-  const written = fields.texts('references').slice(0, 1);
+  // Decoded: Python's EmailMessage writes long ids as encoded words, although RFC 2047 forbids them here.
+  const references = fields.texts('references').slice(0, 1);
   return {
     messageId: fields.texts('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,
-    ...answeredIds(fields.texts('in-reply-to'), written),
+    ...answeredIds(fields.texts('in-reply-to'), references),
   };
 }
 

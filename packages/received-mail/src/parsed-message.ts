@@ -24,7 +24,7 @@ export interface ParsedMessage {
   /** All fields in order, unfolded and decoded, without control characters. */
   headers: ReceivedHeader[];
   attachments: ReceivedAttachment[];
-  /** A program sent the message, by its own words. */
+  /** True when the header says that a program sent the message. */
   automatic: boolean;
   /** False when a part of the message was not read. The other parts are there. */
   complete: boolean;

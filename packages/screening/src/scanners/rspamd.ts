@@ -46,7 +46,11 @@ export class RspamdScanner {
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-function post({ target, timeoutMs }: RspamdOptions, raw: Uint8Array, envelopeHeaders: Headers): Promise<string> {
+function post(
+  { target, timeoutMs }: RspamdOptions,
+  raw: Uint8Array,
+  envelopeHeaders: Headers,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { ...envelopeHeaders, 'Content-Length': raw.length };
     const sent = request({ ...target, path: '/checkv2', method: 'POST', agent: false, headers });
