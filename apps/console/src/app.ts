@@ -123,8 +123,8 @@ function formsOf(
 const ASSET_TYPES = { 'style.css': 'text/css', 'console.js': 'text/javascript' } as const;
 
 /**
- * Serves a file of the pages. In a bundle, the folder of the files is beside the bundle. Its address is the
- * same in each release, so browsers ask each time whether it has changed.
+ * Serves a file of the pages. A bundle has the folder of the files beside it. The address of a file is the
+ * same in each release, so browsers ask each time whether the file has changed.
  */
 function serveAsset(name: keyof typeof ASSET_TYPES): RequestHandler {
   const text = readFileSync(join(import.meta.dirname, 'console-assets', name), 'utf8');

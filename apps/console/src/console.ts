@@ -8,7 +8,7 @@ import { ConsoleServer } from './server.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres after the last request. */
 const CLOSING_TIME_MS = 2_000;
-/** A recovery waits up to two seconds for a cancelled count, and counts for up to ten before it starts. */
+/** A recovery may take 12 s to answer: it waits 2 s for a cancelled count, and counts for 10 s. */
 const RESULT_WITHIN_MS = 14_000;
 
 /** The databases stay open: their opener closes them after the console has stopped. */
@@ -19,7 +19,7 @@ export interface ConsoleConnections {
   readonly reads: ReadDatabase;
 }
 
-/** Builds the console and adds it to its start list. @returns whether it can work now. */
+/** Builds the console and adds it to the start list. @returns the check of `/readyz`. */
 export function addConsole({
   config,
   lifecycle,

@@ -79,14 +79,16 @@ export class ConsoleServer {
 
   /** Answers as Node does without this listener, except on a connection that has sent nothing. */
   #fail({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
-    // Node's time for a first head begins with the connection. Proxies open connections in advance.
+    // Node's limit for the first headers begins with the connection. Proxies open connections in advance.
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
       this.#unused.add(socket);
       socket.setTimeout(this.#timeouts.keepAliveTimeout);
       return;
     }
-    const begun = [...this.#inFlight].some((response) => response.socket === socket && response.headersSent);
-    if (socket.writable && !begun)
+    const answerHasBegun = [...this.#inFlight].some(
+      (response) => response.socket === socket && response.headersSent,
+    );
+    if (socket.writable && !answerHasBegun)
       socket.write(`HTTP/1.1 ${parserStatusLine(code)}\r\nConnection: close\r\n\r\n`);
     socket.destroy();
   }

@@ -1,4 +1,4 @@
 import type { ConfigurationOf } from '@postrider/runtime';
 
-/** The pages show some of the installation's limits and retention times. */
+/** The settings of the console. Its pages show some limits and retention times. */
 export type Settings = ConfigurationOf<'console'>;

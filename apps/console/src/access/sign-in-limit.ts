@@ -2,12 +2,12 @@ import { networkOf } from '@postrider/limits';
 
 const WRONG_MAX = 5;
 const WAIT_MS = 60_000;
-/** Addresses in memory. A key has 256 random bits: the limit spares the log, not the keys. */
-const ADDRESSES_MAX = 10_000;
+/** Networks in memory. */
+const NETWORKS_MAX = 10_000;
 
 /**
- * Limits wrong keys: after five from one address, further ones are not logged for a minute. A right key is
- * not asked to wait.
+ * Protects the log: after five wrong keys from one network, it gets no more for a minute. Keys need no
+ * protection, because they have 256 random bits. A right key never waits.
  */
 export class SignInLimit {
   readonly #nowMs: () => number;
@@ -20,29 +20,29 @@ export class SignInLimit {
 
   /** @returns the seconds for which wrong keys of this address are too many; 0 when they are not. */
   waitSeconds(address: string): number {
-    const { keys, lastMs } = this.#wrong.get(clientOf(address)) ?? { keys: 0, lastMs: 0 };
+    const { keys, lastMs } = this.#wrong.get(clientNetwork(address)) ?? { keys: 0, lastMs: 0 };
     if (keys < WRONG_MAX) return 0;
     return Math.max(0, Math.ceil((lastMs + WAIT_MS - this.#nowMs()) / 1000));
   }
 
   addWrong(address: string): void {
     const nowMs = this.#nowMs();
-    const client = clientOf(address);
-    const before = this.#wrong.get(client);
+    const network = clientNetwork(address);
+    const before = this.#wrong.get(network);
     const keys = before === undefined || before.lastMs + WAIT_MS <= nowMs ? 0 : before.keys;
-    this.#wrong.delete(client);
-    this.#wrong.set(client, { keys: keys + 1, lastMs: nowMs });
+    this.#wrong.delete(network); // so that the map has the latest last
+    this.#wrong.set(network, { keys: keys + 1, lastMs: nowMs });
     for (const oldest of this.#wrong.keys()) {
-      if (this.#wrong.size <= ADDRESSES_MAX) break;
+      if (this.#wrong.size <= NETWORKS_MAX) break;
       this.#wrong.delete(oldest);
     }
   }
 
   forget(address: string): void {
-    this.#wrong.delete(clientOf(address));
+    this.#wrong.delete(clientNetwork(address));
   }
 }
 
-function clientOf(address: string): string {
+function clientNetwork(address: string): string {
   return networkOf(address) ?? 'unknown';
 }
