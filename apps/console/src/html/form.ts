@@ -1,6 +1,6 @@
 import { html } from '@remix-run/html-template';
 import type { Html } from './pieces.ts';
-import { WRITTEN_TIMES, writtenTime } from './words.ts';
+import { TIME_EXAMPLES, writtenTime } from './words.ts';
 
 /** The field of a choice. @param any the word for no choice */
 export function choiceField(
@@ -26,7 +26,10 @@ export function choiceField(
 }
 
 /** The field of an account or a webhook. @param value as the user wrote it */
-export function ownerField(id: string, value: string, isRequired: boolean): Html {
+export function ownerField(
+  id: string,
+  { value, isRequired = false }: { readonly value: string; readonly isRequired?: boolean },
+): Html {
   return html`<div class="two">
     <label for="${id}">Account or webhook</label>
     <input
@@ -64,7 +67,7 @@ export function timeField(
 }
 
 /** Stands below the fields of a form with times. A page has one. */
-export const timeHint = html`<p class="hint" id="time-hint">Times are in UTC, such as ${WRITTEN_TIMES}.</p>`;
+export const timeHint = html`<p class="hint" id="time-hint">Times are in UTC, such as ${TIME_EXAMPLES}.</p>`;
 
 /** The fields of a time range. @param prefix of their ids */
 export function rangeFields(

@@ -12,7 +12,7 @@ export interface Page {
   readonly current?: NavigationPath;
   /** The text in the search field. */
   readonly searched?: string;
-  /** The user asked for a page that loads itself again after this time. */
+  /** The page loads itself again after this time. */
   readonly refreshSeconds?: number;
   /** The overview has a search field of its own. */
   readonly hasOwnSearch?: boolean;

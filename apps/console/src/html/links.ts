@@ -4,9 +4,10 @@ import type { Html } from './pieces.ts';
 
 /** `?type=email.sent&after=evt_1`, without absent and empty values. */
 export function queryOf(values: Readonly<Record<string, string | undefined>>): string {
-  const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if ((value ?? '') !== '') given.set(name, value ?? '');
-  return given.size === 0 ? '' : `?${given.toString()}`;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== '') query.set(name, value);
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
 /** The search for a text. Half a surrogate pair becomes U+FFFD. */
@@ -14,7 +15,7 @@ export function searchPath(text: string): string {
   return `/search${queryOf({ q: text })}`;
 }
 
-/** An address, with or without a name, and the search for it. No search finds an overlong address. */
+/** `Ada <ada@shop.example>` or a bare address, with a link to its search. An overlong one has no link. */
 export function addressLink(written: string): Html {
   const address = written.slice(written.lastIndexOf('<') + 1).replace(/>$/, '');
   return parseSearchText(address) === null

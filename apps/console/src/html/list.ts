@@ -20,7 +20,7 @@ export function positionText({ createdAt, id }: ListPosition): string {
   return `${createdAt.getTime()}-${id}`;
 }
 
-/** `The newest 50 events`, or `50 events` behind the first page. */
+/** `The newest 50 events`; `50 events` on a later page. */
 export function shownOf(isFirst: boolean, words: string): string {
   return isFirst ? `The newest ${words}` : words;
 }
@@ -33,7 +33,7 @@ export function pager(shown: string, older: string | null): Html {
 }
 
 /**
- * The words of a list that found nothing among the entries that it looked at.
+ * Stands where no entry matches among those that the list looked at. Older entries may match.
  *
  * @param older the path of the next page. @param all the path without a filter
  */

@@ -1,6 +1,7 @@
 import { html } from '@remix-run/html-template';
 import type { SafeHtml } from '@remix-run/html-template';
 import { ago, clockTime, moment } from './words.ts';
+import type { Precision } from './words.ts';
 
 export type Html = SafeHtml;
 /** A part of a page. Text is escaped. */
@@ -13,9 +14,11 @@ export function state(sign: Sign, word: string, shape: 'pill' | 'plain' = 'plain
   return html`<span class="st ${sign}${shape === 'pill' ? ' pill' : ''}">${word}</span>`;
 }
 
-/** CSS cuts the first part in the middle, and never the last characters. The text stays complete. */
+const ID_END_CHARACTERS = 7;
+
+/** CSS may shorten the first part. The last characters are always visible, and the text stays complete. */
 function idText(id: string): Html {
-  const at = Math.max(0, id.length - 7);
+  const at = Math.max(0, id.length - ID_END_CHARACTERS);
   return html`<span>${id.slice(0, at)}</span>${id.slice(at)}`;
 }
 
@@ -52,24 +55,16 @@ export function empty(title: string, text: Part | null): Html {
 }
 
 /** A time as a machine and a person read it. */
-export function time(
-  at: Date,
-  now: Date,
-  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
-): Html {
+export function time(at: Date, now: Date, precision: Precision = 'seconds'): Html {
   return html`<time datetime="${at.toISOString()}">${moment(at, now, precision)}</time>`;
 }
 
-/** The time of a day that the page names. */
+/** The time without its date. The page shows the date beside it. */
 export function timeOfDay(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${clockTime(at, 'milliseconds')}</time>`;
 }
 
-export function timeAgo(
-  at: Date,
-  now: Date,
-  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
-): Html {
+export function timeAgo(at: Date, now: Date, precision: Precision = 'seconds'): Html {
   return html`${time(at, now, precision)} <span class="rel">${ago(at, now)}</span>`;
 }
 
@@ -98,7 +93,7 @@ export function facts(entries: readonly Fact[], columns: 'fill' | 'four' = 'fill
   </dl>`;
 }
 
-/** A section with its heading. @param more follows the words of the heading in grey */
+/** A section with its heading. @param more follows the title in grey */
 export function section(
   id: string,
   { title, more, side }: { readonly title: string; readonly more?: string; readonly side?: Part | null },

@@ -18,9 +18,9 @@ export function successRate({ attempts, successes }: AttemptSum): string {
 /** The share of failed attempts in each hour, from the bottom. */
 export function failurePlot(day: AttemptDay, size: PlotSize): Html {
   const { height } = SIZES[size];
-  const bars = day.hours.map(({ attempts, successes }, at) => {
-    if (attempts === 0) return null;
-    const share = 1 - successes / attempts;
+  const bars = day.hours.map((hour, at) => {
+    if (hour.attempts === 0) return null;
+    const share = failedShare(hour);
     const failed = share < SHARE_SHOWN_MIN ? 0 : Math.max(1, share * height);
     const { x, width } = bar(at, day.hours.length, size);
     return html`<rect class="ok" x="${x}" y="0" width="${width}" height="${tenths(height - failed)}" />${
@@ -35,21 +35,21 @@ export function failurePlot(day: AttemptDay, size: PlotSize): Html {
             />`
       }`;
   });
+  return plot(size, failureLabel(day), html`${bars}`);
+}
+
+function failureLabel(day: AttemptDay): string {
+  if (day.attempts === 0) return 'Attempts by hour, 24 h: none';
+  const label = `Failed attempts by hour, 24 h: ${successRate(day)} of ${count(day.attempts)} succeeded`;
   const worst = day.hours
     .filter(({ attempts, successes }) => attempts > successes)
     .reduce<AttemptHour | null>(
       (most, hour) => (most === null || failedShare(hour) > failedShare(most) ? hour : most),
       null,
     );
-  const label =
-    day.attempts === 0
-      ? 'Attempts by hour, 24 h: none'
-      : `Failed attempts by hour, 24 h: ${successRate(day)} of ${count(day.attempts)} succeeded${
-          worst === null
-            ? ''
-            : `; most failed in the hour from ${clockTime(worst.beginsAt, 'minutes')}: ${percent(worst.attempts - worst.successes, worst.attempts)}`
-        }`;
-  return plot(size, label, html`${bars}`);
+  if (worst === null) return label;
+  const failed = percent(worst.attempts - worst.successes, worst.attempts);
+  return `${label}; most failed in the hour from ${clockTime(worst.beginsAt, 'minutes')}: ${failed}`;
 }
 
 function failedShare({ attempts, successes }: AttemptSum): number {
@@ -73,6 +73,7 @@ export function latencyPlot(day: AttemptDay, size: PlotSize): Html {
   const [latest, highest] = [latestP95(day), highestP95(day)];
   if (latest === null || highest === null) return plot(size, 'p95 by hour, 24 h: none', null);
   const median = values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+  // The highest point stays below the top. A flat curve runs at half the height.
   const top = Math.max(1, 1.15 * highest, 2 * median);
   const points = day.hours.flatMap(({ p95Ms }, at) =>
     p95Ms === null

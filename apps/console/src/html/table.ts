@@ -11,7 +11,7 @@ export interface Column {
 
 export interface TableParts {
   readonly caption: string;
-  /** Shown over the table, or for screen readers only. */
+  /** Makes the caption visible, and follows it in grey. Absent: only screen readers read the caption. */
   readonly captionMore?: string;
   readonly columns: readonly Column[];
   /** The first cell of a row names it. */

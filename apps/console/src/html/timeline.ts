@@ -3,6 +3,7 @@ import { timeOfDay } from './pieces.ts';
 import type { Html, Part } from './pieces.ts';
 import { day, gap } from './words.ts';
 
+/** `hand`: a person or a key acted. */
 export type StepSign = 'good' | 'bad' | 'wait' | 'hand' | '';
 
 export interface Step {

@@ -19,7 +19,7 @@ export function bytes(value: number): string {
 
 const CLIPPED_AT = 300;
 
-/** The beginning of a text that a sender may write long, for a list. */
+/** Cuts a text for a list. Its sender may have written a long one. */
 export function clipped(text: string): string {
   const cut = cutName(text, CLIPPED_AT);
   return cut === text ? text : `${cut}…`;
@@ -30,6 +30,7 @@ export function subjectText(subject: string | null): string {
   return subject === null || subject.trim() === '' ? 'no subject' : subject;
 }
 
+/** In seconds. */
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -38,13 +39,17 @@ const DAY = 24 * HOUR;
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < MINUTE) return `${whole} s`;
-  if (whole < 10 * MINUTE) return units([whole, MINUTE, 'min'], 's');
+  if (whole < 10 * MINUTE) return twoUnits(whole, { size: MINUTE, unit: 'min', smaller: 's' });
   if (whole < HOUR) return `${Math.floor(whole / MINUTE)} min`;
-  if (whole < DAY) return units([Math.floor(whole / MINUTE), 60, 'h'], 'min');
+  if (whole < DAY) return twoUnits(Math.floor(whole / MINUTE), { size: 60, unit: 'h', smaller: 'min' });
   return `${Math.floor(whole / DAY)} d`;
 }
 
-function units([value, size, unit]: readonly [number, number, string], smaller: string): string {
+/** `1 min 26 s`, `1 min`. @param value in smaller units; `size` of these make one unit */
+function twoUnits(
+  value: number,
+  { size, unit, smaller }: { readonly size: number; readonly unit: string; readonly smaller: string },
+): string {
   const rest = value % size;
   return `${Math.floor(value / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`;
 }
@@ -74,23 +79,21 @@ function dayOfYear(at: Date): string {
   return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()] ?? ''}`;
 }
 
+export type Precision = 'minutes' | 'seconds' | 'milliseconds';
+
 /** `07:12:40`, or `07:12:40.093` with milliseconds. All times are UTC. */
-export function clockTime(at: Date, precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds'): string {
+export function clockTime(at: Date, precision: Precision = 'seconds'): string {
   return at.toISOString().slice(11, { minutes: 16, seconds: 19, milliseconds: 23 }[precision]);
 }
 
 /** `26 Nov 07:12:40`. The year is added only if it is not the current one. */
-export function moment(
-  at: Date,
-  now: Date,
-  precision: 'minutes' | 'seconds' | 'milliseconds' = 'seconds',
-): string {
+export function moment(at: Date, now: Date, precision: Precision = 'seconds'): string {
   const date = at.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(at) : day(at);
   return `${date} ${clockTime(at, precision)}`;
 }
 
 /** How a user may write a time. */
-export const WRITTEN_TIMES = '2026-11-26 or 2026-11-26 05:41';
+export const TIME_EXAMPLES = '2026-11-26 or 2026-11-26 05:41';
 
 /**
  * `2026-11-26 05:41`, as a field and a link show a time. Seconds and milliseconds stay: without them, a list
@@ -116,7 +119,7 @@ export function latency(milliseconds: number): string {
   return milliseconds < 10_000 ? `${count(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** A word of a shell command. A quote in it ends nothing, so a pasted command runs no text of a stranger. */
+/** Quotes a text as one word of a shell command. A quote in the text cannot end it, so no text can run. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,7 +1,7 @@
 import { parsedBy, parseId, plainAddress } from '@postrider/domain';
 import type { Noun } from '@postrider/domain';
 import { z } from 'zod';
-import { WRITTEN_TIMES } from '../html/words.ts';
+import { TIME_EXAMPLES } from '../html/words.ts';
 import { badRequest } from './refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -43,18 +43,18 @@ function labelOf(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** A time of `writtenTime`, also with a T or a Z. */
-const WRITTEN_TIME = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
+/** A time as `writtenTime` writes it, also with a T or a Z. */
+const TIME_PATTERN = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
 export const utcTime = z
   .string({ error: 'is given twice' })
-  .transform(parsedBy(parseUtcTime, `is not a time such as ${WRITTEN_TIMES}, in UTC`));
+  .transform(parsedBy(parseUtcTime, `is not a time such as ${TIME_EXAMPLES}, in UTC`));
 
 function parseUtcTime(text: string): Date | null {
-  const [, date, minutes = '00:00', seconds = ':00'] = WRITTEN_TIME.exec(text) ?? [];
+  const [, date, minutes = '00:00', seconds = ':00'] = TIME_PATTERN.exec(text) ?? [];
   const at = new Date(`${date ?? ''}T${minutes}${seconds}Z`);
-  // A day that no month has would become a day of the next month. Postgres has no year 0.
+  // `Date` reads 31 February as 3 March. Postgres has no year 0.
   const isDay = !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '');
   return isDay && at.getUTCFullYear() > 0 ? at : null;
 }
@@ -65,12 +65,12 @@ export const freeText = z
   .trim()
   .refine((text) => !text.includes('\0'), { error: 'has a NUL character', abort: true });
 
-/** The id of a thing. @param words name it with its article */
+/** An id. @param words for the error message, such as `a webhook` */
 export function idField<N extends Noun>(noun: N, words: string) {
   return freeText.transform(parsedBy((text) => parseId(noun, text), `is not the id of ${words}`));
 }
 
-/** The position of an entry of a list, as `positionText` writes it. Postgres knows times of 14 digits. */
+/** The position of a list entry, as `positionText` writes it. Postgres takes at most 14 digits of time. */
 export function positionField(noun: Noun, words: string) {
   const positionOf = (text: string) => {
     const [, ms, written = ''] = /^(\d{1,14})-(\w+)$/.exec(text) ?? [];
@@ -80,7 +80,7 @@ export function positionField(noun: Noun, words: string) {
   return freeText.transform(parsedBy(positionOf, `is not the position of ${words}`));
 }
 
-/** The position of an event, as `position` of a list has it. */
+/** The position of an event in its list: a whole number. */
 export const eventPosition = freeText
   .regex(/^\d{1,18}$/, { error: 'is not the position of an event' })
   .transform(BigInt);

@@ -6,6 +6,7 @@ import { isOutage, isUnavailable, unavailableInWords } from '@postrider/store';
 import type { Visitor } from '../access/sessions.ts';
 import type { Page } from '../html/layout.ts';
 import { time } from '../html/pieces.ts';
+import type { Html } from '../html/pieces.ts';
 import { badRequest, Refusal } from './refusal.ts';
 import { requestIdOf } from './open-request.ts';
 import type { Respond } from './respond.ts';
@@ -32,7 +33,7 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
   };
 }
 
-/** A page that the user asked to load again every few seconds goes on after a failure. */
+/** The user asked for a page that reloads every few seconds. It goes on reloading after a failure. */
 function refreshed(page: Page, { method, query: { live } }: Request): Page {
   return method === 'GET' && (live === '5' || live === '30')
     ? { ...page, refreshSeconds: Number(live) }
@@ -43,8 +44,8 @@ function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   const { status } = error as { status?: unknown };
   // Express refuses a body that is too long or malformed, and a path that is not well-formed.
-  const isTheirs = typeof status === 'number' && status >= 400 && status < 500;
-  return isTheirs ? badRequest(['The path or the form is too long or not well-formed.']) : null;
+  const isRefused = typeof status === 'number' && status >= 400 && status < 500;
+  return isRefused ? badRequest(['The path or the form is too long or not well-formed.']) : null;
 }
 
 interface FailedForm {
@@ -54,20 +55,12 @@ interface FailedForm {
   readonly hasBegun: boolean;
 }
 
-function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Date, requestId: string): Page {
+function failurePage(error: unknown, form: FailedForm, now: Date, requestId: string): Page {
   const status = isUnavailable(error) ? 503 : 500;
   const reason = status === 503 ? unavailableInWords(error) : null;
-  const title =
-    reason === null
-      ? 'Something failed here'
-      : `${formPage === null ? 'Not loaded' : hasBegun ? 'Not ended' : 'Not begun'}: ${reason}`;
-  const effect = hasBegun
-    ? html`The console could not end this action. <b>It may have changed something.</b> Look into the
-        <a href="/audit">audit</a> before you try again.`
-    : formPage === null
-      ? html`The console could not load this page. Nothing changed.`
-      : html`The console could not begin this action. This request changed nothing. After a double click, look
-          into the <a href="/audit">audit</a>.`;
+  const { words, effect } = effectOf(form);
+  const title = reason === null ? 'Something failed here' : `${words}: ${reason}`;
+  const { formPage } = form;
   const outage = isOutage(error)
     ? html`<p>Deliveries wait, and none is lost. <code>postrider status</code> names the cause.</p>`
     : null;
@@ -82,4 +75,26 @@ function failurePage(error: unknown, { formPage, hasBegun }: FailedForm, now: Da
     </p>
   </div>`;
   return { status, title, main };
+}
+
+/** What the failed request may have changed. */
+function effectOf({ formPage, hasBegun }: FailedForm): { readonly words: string; readonly effect: Html } {
+  if (formPage === null) {
+    return {
+      words: 'Not loaded',
+      effect: html`The console could not load this page. Nothing changed.`,
+    };
+  }
+  if (hasBegun) {
+    return {
+      words: 'Not ended',
+      effect: html`The console could not end this action. <b>It may have changed something.</b> Look into the
+        <a href="/audit">audit</a> before you try again.`,
+    };
+  }
+  return {
+    words: 'Not begun',
+    effect: html`The console could not begin this action. This request changed nothing. After a double click,
+      look into the <a href="/audit">audit</a>.`,
+  };
 }

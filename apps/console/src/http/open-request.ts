@@ -5,7 +5,7 @@ import type { RequestHandler, Response } from 'express';
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Machines call these every few seconds. */
+/** Machines call these every few seconds, so the log has them at debug level. */
 const OPERATIONS = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** Runs first. It makes the request's id, sets the headers of every answer, and logs the request. */

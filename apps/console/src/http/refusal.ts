@@ -10,7 +10,7 @@ export class Refusal extends Error {
   readonly wrongFields: readonly string[];
   readonly #toForm: ((formPage: string) => Page) | undefined;
 
-  /** @param toForm makes the page that leads back to a form. Absent: `page` leads on for a form, too. */
+  /** @param toForm makes the page that leads back to a form. Absent: a form gets `page`, too. */
   constructor(
     page: Page & { readonly status: number },
     toForm?: (formPage: string) => Page,
@@ -38,19 +38,19 @@ export function notFound(...sentences: readonly Part[]): Refusal {
 }
 
 /**
- * A wrong filter is refused: left out, it would show or replay more than the user asked for.
+ * Refuses a wrong filter. Without the filter, a page would show or replay more than the user asked for.
  *
  * @param wrongFields their names
  */
 export function badRequest(faults: readonly string[], wrongFields: readonly string[] = []): Refusal {
-  const leadingTo = (href: string, name: string) => {
+  const leadingTo = (href: string, label: string) => {
     const main = html`<div class="narrow-page sec">
       <h1>This request is malformed</h1>
       <p>Nothing changed.</p>
       <ul class="card pad dots">
         ${faults.map((fault) => html`<li>${fault}</li>`)}
       </ul>
-      <p><a class="btn" href="${href}">${name}</a></p>
+      <p><a class="btn" href="${href}">${label}</a></p>
     </div>`;
     return { status: 400, title: 'Malformed request', main };
   };

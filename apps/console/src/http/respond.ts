@@ -4,7 +4,7 @@ import type { Visitor } from '../access/sessions.ts';
 import { documentOf } from '../html/layout.ts';
 import type { Page } from '../html/layout.ts';
 
-/** package.json has the same. A bundle runs without it. */
+/** The version of package.json. A bundle runs without that file. */
 const VERSION = '0.1.0';
 
 /** Sends a page in the frame of this user. */

@@ -50,9 +50,10 @@ export interface FormServing {
 
 const RESULT_EVERY_MS = 250;
 
+/** 16 bytes in base64url. */
 const ONCE = /^[\w-]{22}$/;
 
-/** True for a text that can be the token of a form. */
+/** True for a text that can be the one-time token of a form. */
 export function isOnce(text: unknown): text is string {
   return typeof text === 'string' && ONCE.test(text);
 }
@@ -70,19 +71,19 @@ export function formTokens({ csrf }: Visitor): Html {
 /** Serves a form. A second click gets the result of the first, or a 409 when that takes too long. */
 export function serveForm(serving: FormServing, handler: FormHandler): RequestHandler {
   return async (request, response) => {
-    // Judged first: a form of another site comes without the session's cookie.
+    // Checked before the session: a form of another site comes without the session's cookie.
     if (!isOwnOrigin(request)) {
       throw forbidden('This form is from another site', '', requestIdOf(response), '/');
     }
-    const page = formPageOf(request);
-    response.locals['formPage'] = page;
+    const formPage = formPageOf(request);
+    response.locals['formPage'] = formPage;
     const visitor = await visitorOf(request, serving.sessions, serving.keys);
     if (visitor === null) {
-      response.redirect(303, `/sign-in${queryOf({ form: 'unsent', next: page })}`);
+      response.redirect(303, `/sign-in${queryOf({ form: 'unsent', next: formPage })}`);
       return;
     }
     response.locals['visitor'] = visitor;
-    const { once, fields } = requireAllowed(visitor, request, response, page);
+    const { once, fields } = requireAllowed(visitor, request, response, formPage);
     const submission = {
       visitor,
       params: request.params as Submission['params'],
@@ -104,21 +105,21 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
 }
 
 /** The fields of a dry run that the form of a recovery has, too. */
-const DRY_RUN = ['webhook', 'since', 'until', 'types', 'rate', 'only', 'reason', 'failing'];
+const DRY_RUN_FIELDS = ['webhook', 'since', 'until', 'types', 'rate', 'only', 'reason', 'failing'];
 
 /** The page that has a form: `/events/evt_1` for `/events/evt_1/replay`, a dry run for `/recoveries`. */
 function formPageOf(request: Request): string {
   const [, noun = '', id] = request.path.split('/');
   if (id !== undefined) return `/${noun}/${id}`;
   const fields = Object.entries(fieldsOf(request)).flatMap(([name, value]) =>
-    DRY_RUN.includes(name) && typeof value === 'string' ? [[name, value]] : [],
+    DRY_RUN_FIELDS.includes(name) && typeof value === 'string' ? [[name, value]] : [],
   );
   return `/recover${queryOf(Object.fromEntries(fields) as Record<string, string>)}`;
 }
 
 /** @throws Refusal for a reader, or a form without valid tokens. */
-function requireAllowed(visitor: Visitor, request: Request, response: Response, page: string) {
-  const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), page);
+function requireAllowed(visitor: Visitor, request: Request, response: Response, formPage: string) {
+  const refuse = (title: string, text: string) => forbidden(title, text, requestIdOf(response), formPage);
   if (visitor.role !== 'operator') {
     throw refuse(
       'Your key is read-only',
@@ -133,19 +134,22 @@ function requireAllowed(visitor: Visitor, request: Request, response: Response, 
   return { once, fields };
 }
 
+/** Acts for the first click. A second click waits for the result of the first. */
 async function actOnce(
   { forms, resultWithinMs }: FormServing,
   once: string,
   act: () => Promise<FormResult>,
 ): Promise<FormResult> {
-  for (let waitedMs = 0; !(await forms.claim(once)); waitedMs += RESULT_EVERY_MS) {
+  let waitedMs = 0;
+  while (!(await forms.claim(once))) {
     const first = await forms.result(once);
     if (first !== null) return first;
     if (waitedMs >= resultWithinMs) throw stillAtWork();
     await delay(RESULT_EVERY_MS);
+    waitedMs += RESULT_EVERY_MS;
   }
   const result = await act().catch(async (error: unknown) => {
-    // After another error, a second click could act again.
+    // A refusal did nothing. Another error may have acted, so its form stays claimed.
     if (error instanceof Refusal) await forms.giveBack(once);
     throw error;
   });

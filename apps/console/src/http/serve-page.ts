@@ -82,7 +82,7 @@ async function resultOf(forms: Pick<ConsoleFormStore, 'result'>, token: unknown)
   return forms.result(token);
 }
 
-/** A refusal is an answer. Thrown out of the transaction, it would cost the connection. */
+/** A refusal is an answer. An error out of the transaction would close the connection to Postgres. */
 async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>): Promise<Answer | Page> {
   try {
     return await work();
@@ -92,7 +92,7 @@ async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>):
   }
 }
 
-/** The same page with the fields that are right. It is not cached, so the browser's Back would lose them. */
+/** The same page with the fields that are right. No page is cached, so the browser's Back would lose them. */
 function formPageOf({ path, query }: Request, wrongFields: readonly string[]): string {
   const right = Object.entries(query).flatMap(([name, value]) =>
     typeof value === 'string' && name !== 'done' && !wrongFields.includes(name) ? [[name, value]] : [],
@@ -108,7 +108,7 @@ function isForeignLink({ headers }: Request): boolean {
   return headers['sec-fetch-site'] === 'cross-site';
 }
 
-/** Opens itself again. It shows nothing. Then the user is signed in, or gets the sign-in page. */
+/** Reloads at once. The user gets the page that the link names, or the sign-in page. */
 const OPENING: Page = {
   title: 'Opening',
   refreshSeconds: 0,

@@ -105,7 +105,7 @@ function nothing(parts: DeadLetterParts): Html {
 function filterForm({ owner, type, reason, status, since, until }: ShownFilter): Html {
   return html`<form class="card filters" action="/dead-letters" aria-label="Filter dead letters">
     <div class="fields">
-      ${ownerField('f-wh', owner, false)}
+      ${ownerField('f-wh', { value: owner })}
       ${choiceField('f-type', { name: 'type', label: 'Type', values: EVENT_TYPES, chosen: type })}
       ${choiceField('f-reason', { name: 'reason', label: 'Reason', values: DEAD_LETTER_REASONS, chosen: reason })}
       <div>

@@ -122,7 +122,7 @@ function askForm(fields: RecoverFields): Html {
     >`;
   return html`<form class="card filters" action="/recover" aria-label="Events to recover">
     <div class="fields">
-      ${ownerField('r-wh', webhook ?? '', true)} ${rangeFields('r', fields)}
+      ${ownerField('r-wh', { value: webhook ?? '', isRequired: true })} ${rangeFields('r', fields)}
       ${choiceField('r-type', { name: 'types', label: 'Types', values: EVENT_TYPES, chosen: types, any: 'all' })}
       <div>
         <label for="r-rate">Events per second, each webhook</label>
