@@ -74,7 +74,7 @@ export function replayEvent(db: Database): FormHandler {
       return { location, outcome: `${outcome} This page shows it as it is now.` };
     }
     const host = endpointName(target?.endpoint ?? webhookId);
-    // The page shows this for a day, and the audit keeps no address of a note.
+    // Postgres keeps this outcome for a day. A note may have an address, which the audit does not keep.
     const noted = why === undefined ? '' : ', with the note';
     return {
       location,

@@ -31,19 +31,19 @@ export function showHeld(db: Database, clock: Clock, settings: Settings): PageHa
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
     const { account, reason, after, status } = readFields(filterFields, visit.query);
-    const isShown = status !== undefined;
-    if (isShown && (reason !== undefined || after !== undefined)) {
+    const showsReleased = status !== undefined;
+    if (showsReleased && (reason !== undefined || after !== undefined)) {
       throw badRequest(['Status does not go with reason or after.'], ['status']);
     }
     const accountId = account === undefined ? undefined : await accountNamed(accounts, account);
     const request = { after: after ?? null, limit: PAGE_MESSAGES };
-    const found = isShown ? null : await findHeldMessages(db, { accountId, reason }, request);
+    const found = showsReleased ? null : await findHeldMessages(db, { accountId, reason }, request);
     const since = new Date(visit.now.getTime() - DAY_MS);
     const released = await listReleasedMessages(db, { since, accountId }, RELEASED_MAX + 1);
     const parts = {
       held: { ...(found ?? NONE), isFirst: after === undefined },
       counts: await countHeldMessages(db),
-      released: { messages: released, isShown },
+      released: { messages: released, isShown: showsReleased },
       account: accountId === undefined ? null : await accounts.find(accountId),
       filter: { account, reason },
     };

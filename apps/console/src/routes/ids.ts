@@ -7,7 +7,7 @@ import type { Visit } from '../http/serve-page.ts';
 import type { Part } from '../html/pieces.ts';
 import { day, duration } from '../html/words.ts';
 
-/** The id in the path `/…/:id`. @throws Refusal (404) when it is none. */
+/** The id in the path `/…/:id`. @throws Refusal (404) when the text is no id. */
 export function idOf<N extends Noun>(noun: N, word: string, { params, now }: Pick<Visit, 'params' | 'now'>) {
   const text = params['id'] ?? '';
   const id = parseId(noun, text);

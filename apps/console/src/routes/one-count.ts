@@ -3,7 +3,7 @@ import { settlesWithin } from '@postrider/limits';
 import { Refusal } from '../http/refusal.ts';
 
 export interface CountOptions {
-  /** The page that counts again. Default: the one that was asked for. */
+  /** The page that counts again. Default: the requested page. */
   readonly again?: string;
   /** False: no client waits for the result, so the count ends soon. Default: it is wanted. */
   readonly isWanted?: () => boolean;
@@ -13,16 +13,17 @@ export interface CountOptions {
 export type OneCount = <T>(count: () => Promise<T>, options?: CountOptions) => Promise<T>;
 
 /**
- * A double click makes the browser cancel its first count. That count ends with its page of events, and the
- * next one waits for it. It waits for no other, because a waiting page holds one of few connections.
+ * After a double click, the browser cancels the first count. That count ends after the events that it is
+ * reading, and the second count waits for its end. A count never waits for one that a client wants: a waiting
+ * page holds one of few connections.
  */
-const WAITS_MS = 2_000;
+const WAIT_MAX_MS = 2_000;
 
 /** A count looks at up to half a million events and holds a connection. So a process runs one at a time. */
-export function createOneCount(waitsMs = WAITS_MS): OneCount {
+export function createOneCount(waitMaxMs = WAIT_MAX_MS): OneCount {
   let running: { readonly ended: Promise<unknown>; readonly isWanted: () => boolean } | null = null;
   return async (count, { again = '', isWanted = () => true } = {}) => {
-    const endMs = performance.now() + waitsMs;
+    const endMs = performance.now() + waitMaxMs;
     while (running !== null) {
       const { ended, isWanted: isOtherWanted } = running;
       if (isOtherWanted() || !(await settlesWithin(endMs - performance.now(), ended))) throw busy(again);

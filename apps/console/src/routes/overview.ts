@@ -39,6 +39,8 @@ export interface ConsoleQueue {
 
 const FAILING_MAX = 20;
 const RECOVERIES_MAX = 5;
+/** Two show whether one webhook waits, or several. */
+const LATE_MAX = 2;
 const BUSIEST = { minutes: 1, limit: 5 };
 const QUEUE_ANSWERS_WITHIN_MS = 2_000;
 const DAY_MS = 86_400_000;
@@ -67,7 +69,7 @@ export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {
       lanes,
       elsewhere: lanes.identity === null ? null : workersElsewhere(lanes.identity, workers.filter(isRunning)),
       outstanding,
-      late: isLate ? await readLateWebhooks(db.pool, FIRST_ATTEMPT_SECONDS_MAX, 2) : [],
+      late: isLate ? await readLateWebhooks(db.pool, FIRST_ATTEMPT_SECONDS_MAX, LATE_MAX) : [],
       unsent: await readUnsentMail(db),
       deadLetters: await countFoundDeadLetters(db, { since }),
       letterHours: await countDeadLettersByHour(db, hoursTo(visit.now)),
@@ -99,12 +101,12 @@ function hoursTo(now: Date): Date[] {
 async function lanesOf(queue: ConsoleQueue): Promise<Lanes> {
   const reads = [inTime(queue.depth), inTime(queue.identity), inTime(queue.evictionPolicy)] as const;
   const [depths, identity, policy] = await Promise.all(reads);
-  const ofIdentity =
+  const identityFault =
     identity.fault === null ? null : `The queue takes no writes, or its id is not known: ${identity.fault}`;
   return {
     depths: depths.value,
     identity: identity.value,
-    fault: depths.fault ?? ofIdentity,
+    fault: depths.fault ?? identityFault,
     evictionFault: evictionFault(policy.value),
   };
 }

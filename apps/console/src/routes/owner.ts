@@ -13,7 +13,7 @@ export type Owner =
   | { readonly accountId: AccountId; readonly webhook?: undefined }
   | { readonly accountId?: undefined; readonly webhook: OwnedWebhook };
 
-/** The fields that name one. A page has the one or the other. */
+/** The names of an owner's field. A page has one of the two. */
 const OWNER_FIELDS = ['account', 'webhook'];
 
 /** @throws Refusal when nothing, or more than one account, has the id or the name. */
@@ -25,17 +25,17 @@ export async function ownerNamed({ accounts, webhooks }: Owners, text: string): 
   return { webhook };
 }
 
-/** Three accounts may have the text as id, domain and inbox. Two with this name follow: enough to refuse. */
+/** At most three accounts come first, by id, domain and inbox. Two of the same name are enough to refuse. */
 const FOUND_MAX = 5;
 
-/** @throws Refusal when no account, or not exactly one, has the id or the name. */
+/** @throws Refusal when not exactly one account has the id or the name. */
 export async function accountNamed(accounts: Owners['accounts'], text: string): Promise<AccountId> {
   const found = await accounts.search(text, FOUND_MAX);
   const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());
-  const fitting = exact.length > 0 ? exact : found;
-  const [only] = fitting;
+  const matches = exact.length > 0 ? exact : found;
+  const [only] = matches;
   if (only === undefined) throw badRequest([`Account ${text} is unknown.`], OWNER_FIELDS);
-  if (fitting.length > 1)
+  if (matches.length > 1)
     throw badRequest([`Account ${text} fits several accounts. Give an id.`], OWNER_FIELDS);
   return only.id;
 }

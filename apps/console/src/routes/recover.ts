@@ -27,7 +27,7 @@ import type { Owners } from './owner.ts';
 /** Webhooks of an account that a dry run counts. They share the events that one count looks at. */
 const WEBHOOKS_MAX = 20;
 const DAY_MS = 86_400_000;
-/** The counts of a dry run or of a start take a page of events more than this time at most. */
+/** A dry run or a start counts for this time. It still ends the page of events that it is reading. */
 const COUNT_MS = 10_000;
 
 const rate = z
@@ -55,13 +55,14 @@ const asked = {
   failing: z.literal('include', { error: 'is not include' }).optional(),
 };
 
-function requestOf({ until, types, only, reason, ...fields }: RecoverFields): RecoveryRequest {
-  const { since = only === 'dead_letters' ? new Date(0) : undefined } = fields;
+function requestOf({ since: given, until, types, only, reason }: RecoverFields): RecoveryRequest {
+  const isOfDeadLetters = only === 'dead_letters';
+  const since = given ?? (isOfDeadLetters ? new Date(0) : undefined);
   if (since === undefined) throw badRequest(['Since is missing.']);
   if (until !== undefined && until <= since) throw badRequest(['Until is not after Since.'], ['until']);
   // The form keeps the reason of dead letters when the user chooses events.
-  const reasonOf = only === 'dead_letters' ? reason : undefined;
-  return { since, until, types: types === undefined ? [] : [types], only, reason: reasonOf };
+  const ownReason = isOfDeadLetters ? reason : undefined;
+  return { since, until, types: types === undefined ? [] : [types], only, reason: ownReason };
 }
 
 /** Dry run and start count up to the same maximum. Otherwise the numbers would differ. */
@@ -74,7 +75,7 @@ function countedMax(owner: string): number {
 /** Monotonic, in milliseconds. */
 const monotonicMs = (): number => performance.now();
 
-/** @returns false when the time of a count is over. */
+/** Starts the time of a count. @returns a function that is false when that time is over. */
 function timeLimit(nowMs: () => number): () => boolean {
   const endMs = nowMs() + COUNT_MS;
   return () => nowMs() < endMs;
@@ -117,8 +118,16 @@ export function showRecover(
     const targets = owned.flatMap((webhook) => {
       const counted = counts.get(webhook.id);
       if (counted === undefined) return [];
-      const target = { webhook, count: counted, day: days.get(webhook.id), health: health.get(webhook.id) };
-      return [{ ...target, running: running.get(webhook.id), earlier: earlier?.get(webhook.id) }];
+      return [
+        {
+          webhook,
+          count: counted,
+          day: days.get(webhook.id),
+          health: health.get(webhook.id),
+          running: running.get(webhook.id),
+          earlier: earlier?.get(webhook.id),
+        },
+      ];
     });
     const account = owned[0] === undefined ? null : await accounts.describe(owned[0].accountId);
     const dryRun = { targets, account, owner };
@@ -147,7 +156,7 @@ async function webhooksOf(
   return page?.entries ?? [];
 }
 
-/** Counts for all webhooks, each up to the same time. */
+/** Counts for each webhook, all up to the same moment. */
 async function countAll(
   recoveries: Pick<ReturnType<typeof createRecoveryStore>, 'count'>,
   webhooks: readonly OwnedWebhook[],
@@ -207,16 +216,12 @@ export function startRecoveries(
     if (total !== null && typed !== total) throw badRequest([`Count is not ${total}, the number of events.`]);
     const by = { kind: 'console', name: visitor.name, note: why } as const;
     const recoveries = createRecoveryStore(db, clock, { eventsCountedMax: countedMax(fields.webhook) });
-    const startOne = async (
-      id: WebhookId,
-      { matched, hasMore }: CountedEvents,
-      mayGoOn: () => boolean,
-    ): Promise<Start> => {
+    const startOne: StartOne = async (id, { matched, hasMore }, mayGoOn) => {
       const webhook = await orUnavailable(() => webhooks.find(id));
       if (webhook === 'unavailable') return { endpoint: id, start: { kind: 'unread' } };
       if (webhook === null) return { endpoint: id, start: { kind: 'no webhook' } };
       const endpoint = endpointName(webhook.endpoint);
-      // A number that was cut says where the count ended. The next count may end elsewhere.
+      // A cut number is not compared: the next count may be cut at another number.
       const wanted = { ...request, expected: hasMore ? undefined : matched, mayGoOn };
       const start = await orUnavailable(() => recoveries.start(webhook.accountId, id, wanted, by));
       if (start === 'unavailable') return { endpoint, start: { kind: 'unknown' } };
@@ -227,29 +232,36 @@ export function startRecoveries(
       const count = { ...start.count, matched: Math.max(matched, start.count.matched) };
       return { endpoint, start: { ...start, count } };
     };
-    const results = await counting(
-      async () => {
-        const mayGoOn = timeLimit(nowMs);
-        const starts: Start[] = [];
-        let isUnanswered = false;
-        for (const [id, counted] of cutLast(numbers)) {
-          // A number that was cut is not compared, so its recovery starts without a count, too.
-          const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
-          const one: Start = mayStart
-            ? await startOne(id, counted, mayGoOn)
-            : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
-          isUnanswered ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
-          starts.push(one);
-        }
-        return starts;
-      },
-      { again: recoverPath(fields) },
-    );
-    return resultOf(results, recoverPath(fields));
+    const startEach = async () => startAll(numbers, startOne, timeLimit(nowMs));
+    const dryRun = recoverPath(fields);
+    return resultOf(await counting(startEach, { again: dryRun }), dryRun);
   };
 }
 
-interface Start {
+type StartOne = (id: WebhookId, counted: CountedEvents, mayGoOn: () => boolean) => Promise<WebhookStart>;
+
+/** Starts a recovery for one webhook after the other. */
+async function startAll(
+  numbers: ReadonlyMap<WebhookId, CountedEvents>,
+  startOne: StartOne,
+  mayGoOn: () => boolean,
+): Promise<WebhookStart[]> {
+  const starts: WebhookStart[] = [];
+  let isUnanswered = false;
+  for (const [id, counted] of cutLast(numbers)) {
+    // A cut number is not compared, so its recovery may start after the time of the count.
+    const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
+    const one: WebhookStart = mayStart
+      ? await startOne(id, counted, mayGoOn)
+      : { endpoint: id, start: { kind: counted.hasMore ? 'unread' : 'late' } };
+    isUnanswered ||= one.start.kind === 'unread' || one.start.kind === 'unknown';
+    starts.push(one);
+  }
+  return starts;
+}
+
+/** What became of the start at one webhook. */
+interface WebhookStart {
   readonly endpoint: string;
   readonly start:
     | RecoveryStart
@@ -261,7 +273,7 @@ interface Start {
     | { readonly kind: 'unknown' };
 }
 
-/** Webhooks whose number is compared need the time of the count. */
+/** Numbers that are compared come first: they need the time of the count. */
 function cutLast(numbers: ReadonlyMap<WebhookId, CountedEvents>): readonly [WebhookId, CountedEvents][] {
   return [...numbers].sort(([, one], [, other]) => Number(one.hasMore) - Number(other.hasMore));
 }
@@ -280,7 +292,7 @@ async function orUnavailable<T>(work: () => Promise<T>): Promise<T | 'unavailabl
   }
 }
 
-const REFUSALS: Readonly<Record<Exclude<Start['start']['kind'], 'started'>, string>> = {
+const REFUSALS: Readonly<Record<Exclude<WebhookStart['start']['kind'], 'started'>, string>> = {
   'no webhook': 'was deleted',
   running: 'has a recovery that runs',
   changed: 'has another number of events now',
@@ -289,7 +301,7 @@ const REFUSALS: Readonly<Record<Exclude<Start['start']['kind'], 'started'>, stri
   unknown: 'may have a recovery or not, because Postgres did not answer',
 };
 
-function resultOf(results: readonly Start[], dryRun: string): { location: string; outcome: string } {
+function resultOf(results: readonly WebhookStart[], dryRun: string): { location: string; outcome: string } {
   const started = results.flatMap(({ start }) => (start.kind === 'started' ? [start] : []));
   const events = eventsInWords(started.map((start) => start.count));
   const refused = results.flatMap(({ endpoint, start }) =>

@@ -23,25 +23,25 @@ const fields = {
   account: idField('account', 'an account').optional(),
 };
 
-/** `/search?q=`: an id leads to its page at once, that of a key to the mail that it sent. */
+/** `/search?q=`: an id leads to its page at once. The id of an API key finds the mail that the key sent. */
 export function search(db: Database, settings: Settings): PageHandler {
   return async (visit) => {
     const { q = '', account: accountId } = readFields(fields, visit.query);
-    if (!('q' in visit.query)) return { redirect: '/' }; // it has the form
-    const read = parseSearchText(q);
-    if (read === null) throw badRequest(['The search is empty or too long.'], ['q']);
-    if (read.kind === 'id' && read.noun !== 'apiKey')
-      return { redirect: await pageOf(db, read, settings, visit.now) };
-    const text: LookedUpText = read.kind === 'id' ? { kind: 'key', keyId: read.id } : read;
+    if (!('q' in visit.query)) return { redirect: '/' }; // the overview has a search form
+    const parsed = parseSearchText(q);
+    if (parsed === null) throw badRequest(['The search is empty or too long.'], ['q']);
+    if (parsed.kind === 'id' && parsed.noun !== 'apiKey')
+      return { redirect: await pathOf(db, parsed, settings, visit.now) };
+    const text: LookedUpText = parsed.kind === 'id' ? { kind: 'key', keyId: parsed.id } : parsed;
     const findings = await lookUp(db, text, { accountId, limit: SHOWN_MAX });
-    const sole = accountId === undefined ? soleFinding(text, findings) : null;
-    if (sole !== null) return { redirect: sole };
+    const solePath = accountId === undefined ? pathOfSole(text, findings) : null;
+    if (solePath !== null) return { redirect: solePath };
     return lookUpPage({ q: q.trim(), text, findings, accountId }, settings, visit);
   };
 }
 
 /** The page of the one account or email that was found. Null: a list is needed. */
-function soleFinding(
+function pathOfSole(
   text: LookedUpText,
   { emails, messages, suppressions, webhooks, accounts }: Findings,
 ): string | null {
@@ -57,14 +57,14 @@ function soleFinding(
 }
 
 /** Things without a page of their own are on the page of what they belong to. */
-async function pageOf(
+async function pathOf(
   { prisma }: Database,
   { noun, id }: Id,
   { deadLetterRetentionDays }: Settings,
   now: Date,
 ): Promise<string> {
-  const page = pagePath(id);
-  if (page !== null) return page;
+  const path = pagePath(id);
+  if (path !== null) return path;
   if (noun === 'deadLetter') {
     const letter = await prisma.deadLetter.findUnique({ where: { id }, select: { eventId: true } });
     if (letter !== null) return `/events/${letter.eventId}`;

@@ -105,6 +105,6 @@ function requireOwnOrigin(request: Request, response: Response): void {
 
 /** A path of the console. Other text becomes the overview, so that no sign-in leads to another site. */
 function ownPath(text: unknown): string {
-  // Browsers read `//host` and `/\\host` as another host, and skip line feeds and tabs.
+  // Browsers read `//host` and `/\host` as another host, and skip line feeds and tabs.
   return typeof text === 'string' && /^\/(?![/\\])[!-[\]-~]*$/.test(text) ? text : '/';
 }
