@@ -78,8 +78,8 @@ function suspension({ suspendedAt }: AccountDetails, now: Date): Html | null {
 }
 
 /** The sum of counts over the shown webhooks. Cut sums have a `+`. */
-function total(parts: AccountParts, of: (each: WebhookHealth) => number): string {
-  const numbers = [...parts.health.values()].map(of);
+function total(parts: AccountParts, numberOf: (each: WebhookHealth) => number): string {
+  const numbers = [...parts.health.values()].map(numberOf);
   const isCut = lacksWebhooks(parts) || numbers.some((number) => number >= parts.countedMax);
   return count(sum(numbers), isCut);
 }
@@ -173,15 +173,11 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
 }
 
 function webhookName({ id, endpoint, events, domains, ruleId }: OwnedWebhook): Html {
-  const types =
-    ruleId === null
-      ? events.length === 0
-        ? 'all types'
-        : counted(events.length, 'type')
-      : 'of a routing rule';
+  const types = events.length === 0 ? 'all types' : counted(events.length, 'type');
+  const what = ruleId === null ? types : 'of a routing rule';
   const only = domains === null ? '' : `, ${counted(domains.length, 'domain')}`;
   return html`<a href="/webhooks/${id}">${endpointText(endpoint)}</a
-    ><span class="sub">${types}${only} · ${idCode(id)}</span>`;
+    ><span class="sub">${what}${only} · ${idCode(id)}</span>`;
 }
 
 function successCell(attempts: AttemptDay): Html {

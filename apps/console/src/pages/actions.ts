@@ -36,11 +36,11 @@ export const ACTED_THROUGH: Readonly<Record<ListedAuditEntry['actorKind'], strin
   console: 'in the console',
 };
 
-/** The latest actions on an account, in sentences. */
+/** The latest actions on an account, in sentences. @param allPath leads to all actions */
 export function actionsSection(
   entries: readonly ListedAuditEntry[],
   keys: readonly ApiKey[],
-  all: string,
+  allPath: string,
   now: Date,
 ): Html {
   const lines = entries.map((entry) => {
@@ -59,7 +59,7 @@ export function actionsSection(
       : html`<ul aria-labelledby="actions">
           ${lines}
         </ul>`;
-  const side = html`<p class="small"><a href="${all}">Show all</a></p>`;
+  const side = html`<p class="small"><a href="${allPath}">Show all</a></p>`;
   return section('actions', { title: 'Recent actions', side }, html`<div class="card pad">${list}</div>`);
 }
 

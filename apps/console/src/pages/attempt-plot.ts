@@ -16,8 +16,12 @@ export function attemptPlot(
   const [first] = attempts;
   if (first === undefined || attempts.length < 3) return null;
   const next = nextAttemptAt !== null && nextAttemptAt > now ? nextAttemptAt : null;
-  const times = [...attempts.map(({ startedAt }) => startedAt), ...replays.map(({ at }) => at)];
-  const last = new Date(Math.max(...times.map(Number), Number(next)));
+  const times = [
+    ...attempts.map(({ startedAt }) => startedAt),
+    ...replays.map(({ at }) => at),
+    ...(next === null ? [] : [next]),
+  ];
+  const last = new Date(Math.max(...times.map(Number)));
   const spanMs = Math.max(1, last.getTime() - first.startedAt.getTime());
   const x = (at: Date) =>
     Math.round(MARGIN + ((at.getTime() - first.startedAt.getTime()) / spanMs) * (WIDTH - 2 * MARGIN));

@@ -67,16 +67,18 @@ function isSameAnswer(earlier: StoryAttempt, { answer }: StoryAttempt): boolean 
   );
 }
 
+const PEEK_CHARACTERS = 60;
+
 function attemptContent(attempt: StoryAttempt, same: StoryAttempt | undefined): Html {
   const { answer } = attempt;
   if (answer === null || answer.length === 0)
     return html`<div class="what try">${summary(attempt, html`no response`)}</div>`;
   if (same !== undefined)
     return html`<div class="what try">${summary(attempt, html`same response as ${same.attempt}`)}</div>`;
-  // Bytes that are not UTF-8 become U+FFFD. HTML has no NUL, and shows it so, too.
+  // Bytes that are not UTF-8 become U+FFFD. HTML cannot have NUL, so NUL becomes U+FFFD, too.
   const text = answer.toString('utf8').replaceAll('\0', '\uFFFD');
   const peek = html`${bytes(answer.length)}
-    <span class="mono">${text.slice(0, 60).replace(/\s+/g, ' ')}</span>`;
+    <span class="mono">${text.slice(0, PEEK_CHARACTERS).replace(/\s+/g, ' ')}</span>`;
   return html`<details class="what">
     <summary class="try">${summary(attempt, peek)}</summary>
     ${preformatted(text, `Response to attempt ${attempt.attempt}`)}

@@ -109,11 +109,9 @@ function target({ target: id, accountId }: ListedAuditEntry, names: AuditParts['
 }
 
 function change({ before, after, note }: ListedAuditEntry): Html | string {
-  const values = [before, after].map((value) =>
-    value === null ? null : html`<code>${inWords(value)}</code>`,
-  );
-  const [old, fresh] = values;
-  const words = old !== null && fresh !== null ? html`${old} to ${fresh}` : (old ?? fresh ?? null);
+  const old = before === null ? null : html`<code>${inWords(before)}</code>`;
+  const fresh = after === null ? null : html`<code>${inWords(after)}</code>`;
+  const words = old !== null && fresh !== null ? html`${old} to ${fresh}` : (old ?? fresh);
   if (words === null && note === null) return '';
   return html`${words}${note === null ? null : html`<span class="sub">${note}</span>`}`;
 }

@@ -32,7 +32,7 @@ export interface DeadLetterParts {
   readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
   readonly isFirst: boolean;
-  /** The newest of the webhook or of all accounts. None for an account. */
+  /** The newest recoveries of the webhook, or of all. Empty when the filter is an account. */
   readonly recoveries: readonly FoundRecovery[];
 }
 
@@ -57,8 +57,8 @@ export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visi
 }
 
 /**
- * Leads to the dry run of a recovery of the dead letters that match. A recovery has no filter by status, and
- * belongs to an account: with other filters it would send more than the list shows.
+ * Leads to the dry run of a recovery of these dead letters. A recovery needs an account or a webhook, and has
+ * no filter by status. So with other filters, it would send more than the list shows.
  */
 function recoverButton({ filter }: DeadLetterParts, { mayAct }: Visit): Part {
   const { owner, type, reason, status, since, until } = filter;

@@ -87,18 +87,17 @@ function addresses(list: readonly string[]): Html {
   return html`${list.map((address) => html`${addressLink(address)} `)}`;
 }
 
-function sentAt(
-  { sentAt: at, createdAt, kind, status }: FoundEmail,
-  account: EmailParts['account'],
-  now: Date,
-): Html {
-  if (at === null) {
-    const isHeld = account !== null && account.suspendedAt !== null;
-    const notYet = isHeld ? 'not yet: the account is suspended' : 'not yet';
-    const never = status === 'failed' ? 'never: it failed' : notYet;
-    return html`<span class="soft">${kind === 'test' ? 'never: test key' : never}</span>`;
-  }
+function sentAt(email: FoundEmail, account: EmailParts['account'], now: Date): Html {
+  const { sentAt: at, createdAt } = email;
+  if (at === null) return html`<span class="soft">${whyNotSent(email, account)}</span>`;
   return html`${timeAgo(at, now)} <span class="rel">after ${gap(at.getTime() - createdAt.getTime())}</span>`;
+}
+
+function whyNotSent({ kind, status }: FoundEmail, account: EmailParts['account']): string {
+  if (kind === 'test') return 'never: test key';
+  if (status === 'failed') return 'never: it failed';
+  const isSuspended = account !== null && account.suspendedAt !== null;
+  return isSuspended ? 'not yet: the account is suspended' : 'not yet';
 }
 
 function eventsSection({ email, events, olderFrom, isFirst }: EmailParts, now: Date): Html {

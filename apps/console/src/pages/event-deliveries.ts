@@ -3,7 +3,7 @@ import type { StoryWebhook } from '@postrider/store';
 import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { endpointName, endpointText, idCode, section, state, time } from '../html/pieces.ts';
-import type { Html } from '../html/pieces.ts';
+import type { Html, Part } from '../html/pieces.ts';
 import { timeline } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
 import { ago, count, counted, dayAfter, duration } from '../html/words.ts';
@@ -76,8 +76,7 @@ function name({ webhook, parts }: ArticleParts): Html {
 
 function explanation({ webhook, parts, settings, visit }: ArticleParts): Html {
   const { now } = visit;
-  const most = settings.deliveryRetryDelaysSeconds.length + 1;
-  const next = `Attempt ${count(webhook.attempts + 1)} of ${count(most)}`;
+  const next = `Attempt ${count(webhook.attempts + 1)} of ${count(attemptsMax(settings))}`;
   switch (webhook.fate) {
     case 'waiting':
     case 'retrying':
@@ -92,6 +91,10 @@ function explanation({ webhook, parts, settings, visit }: ArticleParts): Html {
       return html`Postrider keeps attempts for ${count(settings.attemptRetentionDays)} days. The event is
       older, and no delivery is outstanding.`;
   }
+}
+
+function attemptsMax({ deliveryRetryDelaysSeconds }: Settings): number {
+  return deliveryRetryDelaysSeconds.length + 1;
 }
 
 function dueAt(at: Date | null, now: Date): Html {
@@ -134,15 +137,8 @@ function deliveredText({ attemptsByDelivery }: StoryWebhook, recordedAt: Date, n
 }
 
 function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): Html | null {
-  const { endpoint, webhookId, fate, deadLetter } = webhook;
+  const { endpoint, webhookId, fate } = webhook;
   if (!visit.mayAct || endpoint === null) return null;
-  const most = settings.deliveryRetryDelaysSeconds.length + 1;
-  const also =
-    fate === 'delivered'
-      ? 'The endpoint already has this event and gets it again.'
-      : deadLetter === null
-        ? ''
-        : html`The replay deletes dead letter ${idCode(deadLetter.id)}.`;
   return html`<details class="ask">
     <summary class="btn slim">Replay…<span class="vh"> to ${endpointName(endpoint)}</span></summary>
     <form method="post" action="/events/${parts.story.event.id}/replay">
@@ -151,7 +147,8 @@ function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): H
       <input type="hidden" name="shown" value="${fate === 'attempts_expired' ? 'unknown' : fate}" />
       <p>
         Postrider sends this <b>1 event</b> to <b>1 webhook</b>, ${endpointName(endpoint)}, at once, with up
-        to ${count(most)} new attempts. The id and the bytes stay the same. ${also}
+        to ${count(attemptsMax(settings))} new attempts. The id and the bytes stay the same.
+        ${replayEffect(webhook)}
       </p>
       <div>
         <label for="note-${label}">Note for the audit (optional)</label>
@@ -160,4 +157,9 @@ function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): H
       <div class="acts"><button class="btn main">Replay 1 event</button></div>
     </form>
   </details>`;
+}
+
+function replayEffect({ fate, deadLetter }: StoryWebhook): Part {
+  if (fate === 'delivered') return 'The endpoint already has this event and gets it again.';
+  return deadLetter === null ? '' : html`The replay deletes dead letter ${idCode(deadLetter.id)}.`;
 }

@@ -17,8 +17,9 @@ export const FATES: Readonly<Record<Fate, readonly [Sign, string]>> = {
 /** What became of an event at its webhooks: `1 retrying, 1 dead letter`. */
 export function fatesInWords(fates: readonly EventFate[]): Html {
   if (fates.length === 0) return state('off', 'no webhook matched');
+  const undelivered = fates.filter(({ fate }) => fate !== 'delivered');
   const others = Object.entries(FATES).flatMap(([fate, [, word]]) => {
-    const found = fates.filter((each) => each.fate === fate && fate !== 'delivered').length;
+    const found = undelivered.filter((each) => each.fate === fate).length;
     return found === 0 ? [] : [`${count(found)} ${word}`];
   });
   if (others.length === 0) return state('good', 'delivered');
@@ -44,7 +45,7 @@ export function deliveredOf(fates: readonly EventFate[]): Html {
   return fates.length > 0 && known === 0 ? html`unknown` : html`${count(delivered)} of ${count(known)}`;
 }
 
-/** The webhooks that have the event, and those whose attempts are still in the log. */
+/** How many webhooks got the event, and how many still have their attempts in the log. */
 export function countFates(fates: readonly Pick<EventFate, 'fate'>[]): { delivered: number; known: number } {
   const known = fates.filter(({ fate }) => fate !== 'attempts_expired').length;
   return { delivered: fates.filter(({ fate }) => fate === 'delivered').length, known };

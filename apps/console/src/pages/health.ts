@@ -7,8 +7,9 @@ import { ago, duration } from '../html/words.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Failing: several attempts in a row failed. Quiet: no attempt in 24 h. The sums may be two minutes late, so
- * a success counts. One success ends a failure, so the newest hour with attempts says whether most fail.
+ * Failing: several attempts in a row failed. Quiet: no attempt in 24 h. The hourly sums may be two minutes
+ * late, so a recent success also counts as healthy. One success ends `failingSince`, even when most attempts
+ * fail, so the newest hour with attempts is judged as well.
  */
 export function healthOf(
   { failingSince }: Pick<OwnedWebhook, 'failingSince'>,
@@ -53,7 +54,7 @@ function explained(
     >${lastAttempt(health, now)}`;
 }
 
-/** An endpoint may be repaired: it counts as failing until an attempt succeeds. */
+/** A repaired endpoint counts as failing until its next attempt, so pages show the time of the last. */
 export function lastAttempt(health: WebhookHealth | undefined, now: Date): Html | null {
   const at = health?.lastAttemptAt ?? null;
   return at === null ? null : html`<span class="sub">last attempt ${ago(at, now)}</span>`;

@@ -17,11 +17,11 @@ import { HELD_WORDS } from './held-reason.ts';
 
 export interface HeldParts {
   readonly held: FoundHeldMessages & { readonly isFirst: boolean };
-  /** Of all accounts. */
+  /** The counts of all accounts, also with a filter. */
   readonly counts: readonly HeldCount[];
   /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
   readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
-  /** Null: of all accounts. */
+  /** Null: the page shows all accounts. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
   readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
 }
@@ -79,13 +79,13 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
     href: `/held${queryOf({ account, reason })}`,
     isCurrent: !released.isShown && filter.reason === reason,
   });
-  const isCut = released.messages.length > RELEASED_MAX;
+  const hasMoreReleased = released.messages.length > RELEASED_MAX;
   return tabs('Filter by reason', [
     tab('All', undefined, all),
     ...HELD_REASONS.map((reason) => tab(reason, reason, numberOf(reason))),
     {
       name: 'Released, 24 h',
-      more: count(Math.min(RELEASED_MAX, released.messages.length), isCut),
+      more: count(Math.min(RELEASED_MAX, released.messages.length), hasMoreReleased),
       href: `/held${queryOf({ account, status: 'released' })}`,
       isCurrent: released.isShown,
     },

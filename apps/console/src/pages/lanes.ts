@@ -72,11 +72,11 @@ const SIGNS: Readonly<Record<KnownWorker['state'], Sign>> = { running: 'good', s
 
 /** Each worker by its number. The rows of `deliveries` that it took have the same number. */
 function workerTable(workers: readonly KnownWorker[]): Html {
-  const ready = workers.filter(isRunning);
+  const running = workers.filter(isRunning);
   const more = workers.length - WORKERS_SHOWN;
   const table = numberTable({
     caption: 'Workers',
-    captionMore: `${count(ready.length)} with ${counted(slotsOf(workers), 'slot')}, seen in the last 3 s`,
+    captionMore: `${count(running.length)} with ${counted(slotsOf(workers), 'slot')}, seen in the last 3 s`,
     columns: [
       { label: 'Worker' },
       { label: 'Slots', isNumber: true },

@@ -25,8 +25,8 @@ export interface LookUpParts {
 export function lookUpPage(parts: LookUpParts, settings: Settings, { now }: Visit): Page {
   const { q, findings } = parts;
   const { emails, messages, suppressions, webhooks, accounts, counts } = findings;
-  const found = [emails, messages, suppressions, webhooks, accounts].some((list) => list.length > 0);
-  if (!found) return nothingFound(parts, settings);
+  const isEmpty = [emails, messages, suppressions, webhooks, accounts].every((list) => list.length === 0);
+  if (isEmpty) return nothingFound(parts, settings);
   const nouns = ['emails', 'messages', 'webhooks', 'accounts'] as const;
   const numbers = nouns
     .filter((noun) => counts[noun].found > 0)
@@ -136,7 +136,7 @@ function accountLink(findings: Findings, id: AccountId): Html {
   return html`<a href="/accounts/${id}">${accountName(findings, id)}</a>`;
 }
 
-/** The command keeps what the recipient said about one topic. */
+/** `suppressions remove` lifts no suppression of one topic: the recipient asked for it. */
 function howToLift({ id, accountId, address, topicId, origin }: OwnedSuppression): Html {
   if (topicId !== null)
     return html`Only the account can lift it: <code>DELETE /v1/suppressions/${id}</code>.`;
@@ -178,7 +178,7 @@ function suppressed(findings: Findings, now: Date): Html | null {
   });
   const accounts = new Set(suppressions.map(({ accountId }) => accountId)).size;
   const number = count(accounts, counts.suppressions.found > suppressions.length);
-  const wholly = new Set(
+  const suppressedWholly = new Set(
     suppressions.filter(({ topicId }) => topicId === null).map(({ accountId }) => accountId),
   );
   return html`<section class="sec" aria-labelledby="suppressed">
@@ -186,7 +186,7 @@ function suppressed(findings: Findings, now: Date): Html | null {
       <h2 id="suppressed">Suppressed for ${number} ${accounts === 1 ? 'account' : 'accounts'}</h2>
       ${lines}
       ${
-        wholly.size === 0
+        suppressedWholly.size === 0
           ? null
           : html`<p>
               From an account with “all mail”, an email to this address alone ends as
@@ -194,7 +194,7 @@ function suppressed(findings: Findings, now: Date): Html | null {
             </p>`
       }
       ${
-        suppressions.every(({ accountId }) => wholly.has(accountId))
+        suppressions.every(({ accountId }) => suppressedWholly.has(accountId))
           ? null
           : html`<p>
               Mail of a suppressed topic leaves this address out. Other mail of its account is sent.

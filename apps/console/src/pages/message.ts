@@ -9,7 +9,7 @@ import { crumbs, facts, head, section, state, wholeId } from '../html/pieces.ts'
 import type { Html } from '../html/pieces.ts';
 import { timeline, withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
-import { bytes, count, counted, dayAfter, subjectText } from '../html/words.ts';
+import { bytes, counted, dayAfter, subjectText } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { deliveredOf, fatesInWords } from './fates.ts';
 import { HELD_WORDS } from './held-reason.ts';
@@ -128,7 +128,7 @@ function releaseForm({ id, receivedFor, heldReason }: MessageDetails, { visitor 
       <form method="post" action="/messages/${id}/release">
         ${formTokens(visitor)}
         <p>
-          Postrider puts <b>${count(1)} message</b> into ${receivedFor.join(', ')} and records <b>1 event</b>,
+          Postrider puts <b>1 message</b> into ${receivedFor.join(', ')} and records <b>1 event</b>,
           <code>message.received</code>. You cannot hold the message again.
         </p>
         <div>

@@ -139,7 +139,7 @@ function lateFaults({ late: [first, second], busiest }: OverviewParts, now: Date
   ];
 }
 
-function usVerdict(parts: OverviewParts, now: Date): Html {
+function postriderVerdict(parts: OverviewParts, now: Date): Html {
   const faults = ownFaults(parts, now);
   if (faults.length > 0)
     return html`<p>${state('bad', 'Postrider has a fault')}</p>
@@ -163,7 +163,7 @@ function usVerdict(parts: OverviewParts, now: Date): Html {
 function nowSection(parts: OverviewParts, now: Date): Html {
   const { failing, hasMoreFailing, isLive } = parts;
   const number = count(failing.length, hasMoreFailing);
-  const them =
+  const endpointVerdict =
     failing.length === 0
       ? html`<p>${state('good', 'No endpoint is failing')}</p>
           <p>A webhook counts as failing after several failed attempts in a row.</p>`
@@ -181,8 +181,8 @@ function nowSection(parts: OverviewParts, now: Date): Html {
     'now',
     { title: 'Right now', side },
     html`<div class="card verdict">
-        <div>${usVerdict(parts, now)}</div>
-        <div>${them}</div>
+        <div>${postriderVerdict(parts, now)}</div>
+        <div>${endpointVerdict}</div>
       </div>
       <div class="card">${figures(parts, now)}</div>`,
   );
@@ -196,9 +196,10 @@ function figures(parts: OverviewParts, now: Date): Html {
   const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
   const isHeldCut = held.some(({ isCut }) => isCut);
   // The count takes the newest messages. Beyond its maximum, the oldest is not among them.
-  const oldestHeld = isHeldCut ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
+  const oldestHeld =
+    isHeldCut || held.length === 0 ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
   const age = (ms: number | undefined) =>
-    ms === undefined || ms === Infinity
+    ms === undefined
       ? null
       : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
   return facts([

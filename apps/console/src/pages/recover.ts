@@ -261,7 +261,7 @@ function isSuspended(account: DryRun['account']): boolean {
   return account !== null && account.suspendedAt !== null;
 }
 
-/** The pace is that of the endpoint and the account now. */
+/** The duration at the present pace: the endpoint may fail later, or be well again. */
 function durationText(
   { webhook, count: { matched, hasMore } }: RecoverTarget,
   account: DryRun['account'],
@@ -314,7 +314,7 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
     : html`${notes.map((text) => html`<div class="note wait"><p>${text}</p></div>`)}`;
 }
 
-/** The range may be shorter than the outage: the form begins with one day. */
+/** The form begins with a range of one day. The outage may be longer. */
 function earlierNotes(target: RecoverTarget, fields: RecoverFields): Html[] {
   const { webhook, earlier } = target;
   const { id, endpoint, createdAt, deadLettersDropped } = webhook;
@@ -411,7 +411,7 @@ function typedCount(typed: string): Html {
   </div>`;
 }
 
-/** The count and its moment: if the number has changed since, Postrider starts nothing. */
+/** The dry run, its count and its moment. Postrider starts nothing if the number has changed since then. */
 function hiddenFields(fields: RecoverFields, sent: readonly RecoverTarget[], asOf: Date): Html {
   const values = {
     webhook: fields.webhook ?? '',

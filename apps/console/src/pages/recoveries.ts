@@ -66,7 +66,7 @@ export function webhookCell({ webhookId, endpoint, accountName, accountId }: Fou
     ><span class="sub">${accountName ?? accountId}</span>`;
 }
 
-/** A recovery of dead letters without a first time has the time 0. */
+/** A recovery of dead letters without a Since has the time 0: it begins with the oldest. */
 export function isBeginning(since: Date): boolean {
   return since.getTime() <= 0;
 }

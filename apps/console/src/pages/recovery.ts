@@ -34,12 +34,12 @@ export function recoveryPage({ recovery, fresh, isLive }: RecoveryParts, visit: 
   const path = `/recoveries/${id}`;
   const [host = ''] = endpointName(endpoint).split('/');
   const title = `Recovery for ${host}`;
-  const live = !isSettled(recovery)
-    ? html`<p class="small" data-live-of="progress">
+  const live = isSettled(recovery)
+    ? null
+    : html`<p class="small" data-live-of="progress">
         <a href="${isLive ? `${path}?live=5` : path}">Refresh</a> ·
         ${isLive ? html`<a href="${path}">stop</a>` : html`<a href="${path}?live=5">every 5 s</a>`}
-      </p>`
-    : null;
+      </p>`;
   const main = html`${crumbs([{ href: '/recoveries', name: 'Recoveries' }], 'Recovery')}
   ${head(title, { ids: wholeId(id, 'recovery id') }, live)} ${doneNote(visit.done)}
   ${progress(recovery, fresh, visit)} ${details(recovery, visit.now)}`;
@@ -64,6 +64,7 @@ function bar(recovery: FoundRecovery): Html | null {
 function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Visit): Html {
   const { now } = visit;
   const { status, queued, delivered, inProgress, left, rate } = recovery;
+  // A finished recovery has queued all its events, so their number is known.
   const all = status === 'finished' && recovery.hasMore ? count(queued) : matchedText(recovery);
   return html`<section
     class="sec"
@@ -175,6 +176,7 @@ function stopForm(recovery: FoundRecovery, { visitor }: Visit): Html {
 
 function details(recovery: FoundRecovery, now: Date): Html {
   const { webhookId, endpoint, accountId, accountName, since, until, types, startedBy: by } = recovery;
+  const note = by?.note ?? null;
   const who =
     by === null
       ? html`unknown: the audit no longer has the entry`
@@ -198,10 +200,10 @@ function details(recovery: FoundRecovery, now: Date): Html {
         <dt>Started by</dt>
         <dd>${who}</dd>
         ${
-          (by?.note ?? null) === null
+          note === null
             ? null
             : html`<dt>Note</dt>
-                <dd>${by?.note ?? ''}</dd>`
+                <dd>${note}</dd>`
         }
       </dl>
     </div>`,

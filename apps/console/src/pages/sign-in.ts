@@ -12,7 +12,7 @@ export interface SignInParts {
 
 export function signInPage({ next, isUnsent = false, refused }: SignInParts): Page {
   const { status = 200, fault = null } = refused ?? {};
-  const notes = [isUnsent ? 'unsent' : '', fault === null ? '' : 'fault'].filter(Boolean).join(' ');
+  const describedBy = [isUnsent ? 'unsent' : '', fault === null ? '' : 'fault'].filter(Boolean).join(' ');
   const main = html`<div class="sign">
     <h1>Postrider console</h1>
     <div class="card">
@@ -38,7 +38,7 @@ export function signInPage({ next, isUnsent = false, refused }: SignInParts): Pa
             required
             autofocus
             ${fault === null ? null : html`aria-invalid="true"`}
-            ${notes === '' ? null : html`aria-describedby="${notes}"`}
+            ${describedBy === '' ? null : html`aria-describedby="${describedBy}"`}
           />
         </div>
         <button class="btn main">Sign in</button>

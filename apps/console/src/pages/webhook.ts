@@ -6,6 +6,7 @@ import type {
   AttemptDay,
   AccountDetails,
   EventSummary,
+  Fate,
   OwnedWebhook,
   WebhookEvent,
   WebhookEventPage,
@@ -81,7 +82,7 @@ export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visi
 
 const HOUR_MS = 3_600_000;
 
-/** Events that were recorded shortly before the first failure were still being tried: they failed as well. */
+/** The range begins an hour early: events of that hour may still have been in retry, and failed as well. */
 function recoverLink({ id, failingSince }: OwnedWebhook): string {
   const since = failingSince === null ? undefined : new Date(failingSince.getTime() - HOUR_MS);
   return `/recover${queryOf({ webhook: id, since: writtenTime(since) })}`;
@@ -184,8 +185,8 @@ const TABS = {
 function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html {
   const { webhook, filter, page, isFirst } = parts;
   const path = `/webhooks/${webhook.id}`;
-  const shown = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
-  const older = page.hasMore ? `${path}${queryOf({ ...shown, after: String(page.position) })}` : null;
+  const query = { ...filter, since: writtenTime(filter.since), until: writtenTime(filter.until) };
+  const older = page.hasMore ? `${path}${queryOf({ ...query, after: String(page.position) })}` : null;
   const number = counted(page.entries.length, isFirst ? 'newest event' : 'event');
   const list =
     page.entries.length === 0
@@ -199,7 +200,7 @@ function eventsSection(parts: WebhookParts, settings: Settings, now: Date): Html
         'Events by status',
         Object.entries(TABS).map(([name, status]) => ({
           name,
-          href: `${path}${queryOf({ ...shown, status })}`,
+          href: `${path}${queryOf({ ...query, status })}`,
           isCurrent: status === filter.status,
         })),
       ),
@@ -268,11 +269,15 @@ function eventTable({ page, summaries }: WebhookParts, settings: Settings, now: 
   });
 }
 
-function eventState({ delivery, status }: WebhookEvent): Html {
-  const queued = status === 'pending' ? 'waiting' : 'retrying';
-  const fate = delivery === 'queued' ? queued : delivery === 'unknown' ? 'attempts_expired' : delivery;
-  const [sign, word] = FATES[fate];
+function eventState(event: WebhookEvent): Html {
+  const [sign, word] = FATES[fateOf(event)];
   return state(sign, word);
+}
+
+function fateOf({ delivery, status }: WebhookEvent): Fate {
+  if (delivery === 'unknown') return 'attempts_expired';
+  if (delivery !== 'queued') return delivery;
+  return status === 'pending' ? 'waiting' : 'retrying';
 }
 
 function lastResult(
