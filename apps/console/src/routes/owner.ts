@@ -25,7 +25,7 @@ export async function ownerNamed({ accounts, webhooks }: Owners, text: string): 
   return { webhook };
 }
 
-/** At most three accounts come first, by id, domain and inbox. Two of the same name are enough to refuse. */
+/** Three accounts at most come first, by id, domain and inbox. Two of the same name are enough to refuse. */
 const FOUND_MAX = 5;
 
 /** @throws Refusal when not exactly one account has the id or the name. */
