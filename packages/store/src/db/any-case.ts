@@ -1,6 +1,6 @@
 /**
  * Returns a Postgres regular expression that matches the text in upper and lower case. Lower-casing in
- * Postgres would not do: the embedded one has the locale C, which knows the case of ASCII letters only.
+ * Postgres would not do: the embedded Postgres has the locale C, which knows the case of ASCII letters only.
  */
 export function anyCase(text: string): string {
   return Array.from(text, (character) => {

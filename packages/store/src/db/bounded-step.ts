@@ -20,8 +20,8 @@ const BY_INDEX_ONLY = `
   set local enable_mergejoin = off`;
 
 /**
- * The age column as the retention index has it, where lists use the same column (decision 0012). The value is
- * the same, but no list uses this expression, so no list picks the retention index.
+ * An SQL expression: the age column, written as the retention index has it. Its value is that of the column.
+ * Lists sort by the column itself, so Postgres never uses the retention index for a list (decision 0012).
  */
 export function forRetention(column: string): string {
   return `greatest(${column}, '-infinity')`;
@@ -49,17 +49,17 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /**
- * The time after which the next page starts, of a `page` with at most `rows` rows and ties. Null when the
- * page is not full. Rows that arrive later are left for the next run: they may arrive faster than we read.
+ * An SQL expression: the time after which the page after `page` starts. Null when `page` has fewer than `rows`
+ * rows. Rows that arrive later are left for the next run: they may arrive faster than we read.
  */
 export function nextStart(age: string, rows: number): string {
   return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;
 }
 
-/** The start of the next step (null at the end), and how many rows this step ended. */
+/** The start of the next step (null at the end), and how many rows this step deleted. */
 interface AgeStep {
   readonly next: string | null;
-  readonly ended: number;
+  readonly deleted: number;
 }
 
 /**
@@ -67,7 +67,7 @@ interface AgeStep {
  * are left for the next run.
  *
  * @param step gets the time to start after, as text.
- * @returns how many rows the steps ended.
+ * @returns how many rows the steps deleted.
  */
 async function inStepsByAge(
   pool: Pool,
@@ -76,8 +76,8 @@ async function inStepsByAge(
   let total = 0;
   for (let after: string | null = '-infinity'; after !== null;) {
     const from: string = after;
-    const { next, ended } = await inBoundedStep(pool, (client) => step(client, from));
-    total += ended;
+    const { next, deleted } = await inBoundedStep(pool, (client) => step(client, from));
+    total += deleted;
     after = next;
   }
   return total;
@@ -87,8 +87,6 @@ async function inStepsByAge(
  * Deletes rows that are older than `days`, a page per step. Rows with equal times are in one page, so a time
  * is enough as a cursor.
  *
- * @param which the table, its age as indexed, the condition of that index, and a condition on `page`: which
- * rows may be deleted. `now` is where the days end, as SQL.
  * @param drop deletes rows of a page. It returns how many; null when the next step must read the page again.
  * @returns how many.
  */
@@ -96,10 +94,15 @@ export async function dropPages(
   pool: Pool,
   which: {
     readonly table: string;
+    /** The age as indexed. */
     readonly age: string;
+    /** The condition of that index. */
     readonly indexed?: string;
+    /** The time from which the days count back, as SQL. */
     readonly now?: string;
+    /** A condition on `page`: which rows may be deleted. */
     readonly mayGo?: string;
+    /** Rows per page, without ties. */
     readonly rows: number;
   },
   days: number,
@@ -116,8 +119,8 @@ export async function dropPages(
   return inStepsByAge(pool, async (client, after) => {
     const found = await client.query<{ next: string | null; ids: string[] }>(page, [after, days]);
     const { next, ids } = found.rows[0] ?? { next: null, ids: [] };
-    const ended = ids.length === 0 ? 0 : await drop(client, ids);
-    return ended === null ? { next: after, ended: 0 } : { next, ended };
+    const deleted = ids.length === 0 ? 0 : await drop(client, ids);
+    return deleted === null ? { next: after, deleted: 0 } : { next, deleted };
   });
 }
 
@@ -150,9 +153,9 @@ export async function dropAged(
     gone as (
       delete from ${table} where ctid = any (array(select ctid from mine)) returning 1
     )
-    select ${nextStart('at', ROWS_PER_STEP)} as next, (select count(*)::int from gone) as ended`;
+    select ${nextStart('at', ROWS_PER_STEP)} as next, (select count(*)::int from gone) as deleted`;
   return inStepsByAge(pool, async (client, after) => {
     const { rows } = await client.query<AgeStep>(drop, [after]);
-    return rows[0] ?? { next: null, ended: 0 };
+    return rows[0] ?? { next: null, deleted: 0 };
   });
 }

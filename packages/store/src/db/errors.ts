@@ -22,8 +22,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const QUERY_CANCELED = '57014';
 
 /**
- * SQLSTATE classes and codes of faults of the server, not of the statement. These lists are for errors of a
- * session. `SessionClient` and `prepareSession` map every error before it.
+ * SQLSTATE classes and codes of faults of the server, not of the statement. These lists are for errors of an
+ * open session. `SessionClient` and `prepareSession` map every error of opening one.
  */
 const UNAVAILABLE_SQLSTATES = [
   /^08/, // connection exceptions
@@ -63,7 +63,7 @@ const UNAVAILABLE_MESSAGES = [
 
 /** True when an error of pg or Prisma means that Postgres served no client, or that a lock was taken. */
 export function isUnavailable(error: unknown): boolean {
-  return faultsIn(error).some((fault) => fault instanceof StoreUnavailableError || speaksOfServer(fault));
+  return faultsIn(error).some((fault) => fault instanceof StoreUnavailableError || isServerFault(fault));
 }
 
 /** True when Postgres served no client. A lock or a cancelled statement concerns one statement. */
@@ -108,7 +108,7 @@ function faultsIn(error: unknown): Record<string, unknown>[] {
   return faults;
 }
 
-function speaksOfServer(error: Record<string, unknown>): boolean {
+function isServerFault(error: Record<string, unknown>): boolean {
   if (
     codesOf(error).some(
       (code) => UNAVAILABLE_CODES.has(code) || UNAVAILABLE_SQLSTATES.some((state) => state.test(code)),

@@ -11,7 +11,7 @@ export interface KeptSessionOptions {
   readonly settings?: SessionSettings;
   /** Called with each new session. */
   readonly onConnect: (session: Client) => Promise<void>;
-  /** Called every `probeIntervalMs`. By default it asks for an answer. */
+  /** Called every `probeIntervalMs`. By default it runs `select 1`. */
   readonly onProbe?: (session: Client) => Promise<void>;
   /** Milliseconds (10,000). */
   readonly probeIntervalMs?: number;
@@ -19,7 +19,7 @@ export interface KeptSessionOptions {
 }
 
 const RECONNECT_DELAY_MS = 500;
-/** For the answer to a statement. */
+/** Limits a connect, and the answer to a statement. */
 const ANSWER_TIMEOUT_MS = 5_000;
 /** For an orderly end of the connection. */
 const STOP_TIMEOUT_MS = 1_000;
@@ -49,7 +49,7 @@ export function keepSession(options: KeptSessionOptions) {
     later(connect, RECONNECT_DELAY_MS);
   }
 
-  /** Does the work, then the next probe. If the work fails, the session is replaced. */
+  /** Does the work, then schedules the next probe. If the work fails, the session is replaced. */
   async function use(session: Client, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -131,7 +131,8 @@ export function pageWithin<Entry extends { readonly bytes: number }>(
 ): Page<Entry> {
   let sum = 0;
   const over = rows.findIndex(({ bytes }) => (sum += bytes) > bytesMax);
-  return pageOf(rows, over === -1 ? limit : Math.min(limit, Math.max(1, over)), upwards);
+  const fitting = over === -1 ? limit : Math.max(1, over);
+  return pageOf(rows, Math.min(limit, fitting), upwards);
 }
 
 /**

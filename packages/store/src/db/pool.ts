@@ -39,9 +39,9 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 /**
- * pg's error after ANSWER_TIMEOUT_MS. A server that works cancels a statement earlier. So this one vanished
- * silently: connections that were acquired earlier, idle or held, are probably dead, too. Prisma hides this
- * error of its transactions.
+ * pg's error after ANSWER_TIMEOUT_MS. A working server cancels a statement after STATEMENT_TIMEOUT_MS. So the
+ * server vanished silently. Connections that were acquired earlier, idle or in use, are probably dead, too.
+ * In its own transactions, Prisma hides this error from the pool.
  */
 const NO_ANSWER = 'Query read timeout';
 
@@ -86,12 +86,12 @@ export function createPool(options: PoolOptions): Pool {
   return pool;
 }
 
-/** Whether the error or one of its causes is pg's: the store wraps the errors of statements. */
+/** Whether the error or one of its causes is NO_ANSWER: the store wraps the errors of statements. */
 function hasNoAnswer(error: unknown): boolean {
   return error instanceof Error && (error.message === NO_ANSWER || hasNoAnswer(error.cause));
 }
 
-/** A server stopped writing or vanished. The connections before `last` may lead to it, too. */
+/** Ends the connections up to `last`: its server became read-only or vanished, and theirs may be the same. */
 function endUpTo(last: unknown, clients: ReadonlySet<PoolClient>): void {
   for (const client of clients) {
     endSession(client);
@@ -106,9 +106,9 @@ function endUpTo(last: unknown, clients: ReadonlySet<PoolClient>): void {
  *
  * A plan that is kept must not depend on the table's size. A plan for a small table would still read the
  * whole table after it has grown, until Postgres next counts the rows, a minute or more later. Write joins so
- * that their order cannot turn round.
+ * that Postgres cannot reverse their order.
  */
-const PLANNED = {
+const PLAN_SETTINGS = {
   once: {
     plan_cache_mode: 'force_generic_plan',
     enable_seqscan: 'off',
@@ -126,7 +126,7 @@ function settingsOf({ plans = 'once', durableCommits, schema = 'public' }: PoolO
     statement_timeout: String(STATEMENT_TIMEOUT_MS),
     idle_in_transaction_session_timeout: String(STATEMENT_TIMEOUT_MS),
     synchronous_commit: durableCommits ? 'on' : 'off',
-    ...PLANNED[plans],
+    ...PLAN_SETTINGS[plans],
   };
 }
 

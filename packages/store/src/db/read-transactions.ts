@@ -36,12 +36,12 @@ export function createReadTransactions(pool: Pool): ReadTransactions {
   return {
     async read(work) {
       const begin = 'begin isolation level repeatable read read only';
-      return inTransaction({ connect }, async (client) => current.run(inTurn(client), work), begin);
+      return inTransaction({ connect }, async (client) => current.run(oneAtATime(client), work), begin);
     },
   };
 }
 
-function inTurn(client: PoolClient): Send {
+function oneAtATime(client: PoolClient): Send {
   const query = client.query.bind(client) as Send;
   let last: Promise<unknown> = Promise.resolve();
   return async (...args) => {

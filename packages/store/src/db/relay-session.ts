@@ -10,7 +10,7 @@ export interface RelaySessionOptions extends Pick<
   KeptSessionOptions,
   'databaseUrl' | 'applicationName' | 'onError' | 'probeIntervalMs'
 > {
-  /** Whether the relay reaches its queue. Only then does it stay active beside another relay that does. */
+  /** Whether the relay reaches its queue. If not, an active relay yields to another relay that does. */
   readonly canWork: () => boolean;
   /** Called with true when a session gets the lock, and with false when that session ends. */
   readonly onLock: (isHeld: boolean) => void;
@@ -58,7 +58,7 @@ const UNABLE_MAX = 10;
  * the lock asks for it every second, and hears no wake-ups. An active relay that loses its queue gives the
  * lock to one that has it.
  *
- * Two relays may be active for some seconds. The claim keeps their work apart; they only work twice.
+ * Two relays may be active for some seconds. Then passes run twice, but a claim leases a row to one relay.
  */
 export function createRelaySession({
   canWork,
@@ -84,7 +84,7 @@ export function createRelaySession({
     }
     const { rows } = await client.query<{ mine: boolean }>(LOCK, [isAble]);
     if (rows[0]?.mine !== true) {
-      refuse();
+      countRefusal();
       return;
     }
     client.on('notification', ({ payload = '' }) => onWakeUp(parseWakeUp(payload)));
@@ -98,12 +98,15 @@ export function createRelaySession({
     onWakeUp({ webhooks: [], mail: true, sweep: true });
   }
 
-  function refuse(): void {
+  function countRefusal(): void {
     refusals += 1;
     if (isActive && refusals >= REFUSALS_MAX) standBy();
   }
 
-  /** The end of the session ends its locks and its LISTEN. A new session follows, which hears nothing. */
+  /**
+   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows, which
+   * hears no wake-ups.
+   */
   async function giveToAnother(client: Client): Promise<void> {
     const { rows } = await client.query<{ able: boolean }>(IS_ABLE);
     if (rows[0]?.able !== true) return;
@@ -119,8 +122,8 @@ export function createRelaySession({
   return keepSession({
     probeIntervalMs: ASK_EVERY_MS,
     ...session,
-    // While Postgres writes to a session, it looks at none of its own timeouts. Wake-ups fill the socket of a
-    // frozen relay. Then the kernel ends the connection.
+    // Wake-ups fill the socket of a frozen relay. While Postgres waits to write to it, no timeout of Postgres
+    // runs. So the kernel must end the connection.
     settings: { idle_session_timeout: String(SILENT_MS), tcp_user_timeout: String(SILENT_MS) },
     onConnect: ask,
     onProbe: ask,

@@ -130,7 +130,7 @@ export async function prepareSession(
 ): Promise<void> {
   const values = [{ ...PINNED, ...settings }];
   const statement = { text: PIN, values, query_timeout: ANSWER_TIMEOUT_MS };
-  // A pooler may connect to Postgres only now.
+  // A pooler may connect to Postgres only now, so the login may fail here.
   const { rows } = await client.query<{ readOnly: boolean }>(statement).catch((error: unknown) => {
     throw new StoreUnavailableError(error);
   });
@@ -144,7 +144,7 @@ function readOnlyError(): Error {
   return Object.assign(new Error(message), { code: READ_ONLY, severity: 'FATAL' });
 }
 
-/** Ends a connection also while somebody holds it, such as Prisma in a transaction. */
+/** Ends the connection even while it is in use, for example by a Prisma transaction. */
 function endWhenReadOnly({ connection }: Pick<Session, 'connection'>, onReadOnly: () => void): void {
   function end(): void {
     // The statement that is running gets its answer first.

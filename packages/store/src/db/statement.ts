@@ -51,8 +51,8 @@ export async function runIn<Row extends object>(
 }
 
 /**
- * The name of a query that `runIn` made. Empty for Prisma's own queries, which may be of any number: they are
- * not prepared.
+ * The name of a query that `runIn` made. Empty for Prisma's own queries: nothing bounds how many texts they
+ * have, so they are not prepared.
  */
 export function statementNameOf({ sql }: { readonly sql: string }): string {
   return NAMED.exec(sql)?.[1] ?? '';

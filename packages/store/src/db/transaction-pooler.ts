@@ -16,9 +16,9 @@ const RELEASE_POLL_MS = 5;
 const ANSWER_TIMEOUT_MS = 10_000;
 
 /**
- * Refuses a pooler that gives a server's session to another client after each transaction. The advisory lock
- * of a session tells, whatever the pool's size and order. It must be held as long as its client is connected,
- * and not longer.
+ * Refuses a pooler that gives a server's session to another client after each transaction. An advisory lock
+ * of a session shows this, whatever the pool's size and order: without such a pooler, it lasts exactly as
+ * long as its client is connected.
  *
  * The connections are not prepared: through such a pooler, our settings would reach other clients.
  *
@@ -35,9 +35,9 @@ export async function refuseTransactionPooler(
 async function check(databaseUrl: string, releaseTimeoutMs: number): Promise<void> {
   const pid = await connected(databaseUrl, async (client) => {
     const { rows } = await client.query<{ pid: number }>(LOCK);
-    const locked = rows[0]?.pid ?? 0;
-    const seen = await look(client, locked);
-    return seen.pid === locked && seen.held ? locked : null;
+    const lockerPid = rows[0]?.pid ?? 0;
+    const seen = await look(client, lockerPid);
+    return seen.pid === lockerPid && seen.held ? lockerPid : null;
   });
   if (pid === null) throw refusal();
   await connected(databaseUrl, async (client) => {

@@ -30,12 +30,12 @@ export function textKey(text: string): string {
  *
  * Guarantee, removal: a webhook that a concurrent DELETE has removed is skipped, never an error. A webhook
  * that is marked as removed gets nothing. If it was marked after the statement began, its new deliveries are
- * removed with it. A DELETE waits for the cause of a webhook that is locked here, and then finds the
+ * removed with it. The DELETE of a webhook that is locked here waits for the cause, and then finds the
  * deliveries.
  *
  * A webhook is locked only if one of the events in $4 belongs to its domains, which never change: an account
- * may have 10,000 webhooks with one domain each. With one event in $4, the webhook gets it. Without webhooks
- * with domains, Postgres does not read the domains of the events.
+ * may have 10,000 webhooks with one domain each. If $4 has one event, each locked webhook gets it. If no
+ * webhook has domains, Postgres does not read those of the events.
  *
  * Guarantee, time: Postgres dates the events, because their times are compared across hosts. The time is that
  * of the statement. So an event is dated after every webhook that gets it, and before its position is given.
