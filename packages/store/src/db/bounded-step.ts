@@ -49,8 +49,8 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /**
- * An SQL expression: the time after which the page after `page` starts. Null when `page` has fewer than `rows`
- * rows. Rows that arrive later are left for the next run: they may arrive faster than we read.
+ * An SQL expression: the time after which the page after `page` starts. Null when `page` has fewer rows than
+ * `rows`. Rows that arrive later are left for the next run: they may arrive faster than we read.
  */
 export function nextStart(age: string, rows: number): string {
   return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;

@@ -104,7 +104,7 @@ export function createRelaySession({
   }
 
   /**
-   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows, which
+   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows. It
    * hears no wake-ups.
    */
   async function giveToAnother(client: Client): Promise<void> {

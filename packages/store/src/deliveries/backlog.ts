@@ -4,8 +4,9 @@ import { queryOn, runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
 /**
- * Deliveries that are neither done nor given up. In a very large table the counts are estimates, within a few
- * percent while it is full. After a large backlog few pages have rows: then they may be far off.
+ * Deliveries that are neither done nor given up. In a very large table the counts are estimates. While its
+ * pages are full, they are right within a few percent. After a large backlog, few pages have rows: then the
+ * estimates may be far off.
  */
 export interface Outstanding {
   readonly outstanding: number;
@@ -51,7 +52,7 @@ export async function readOutstanding(pool: Pool, pagesReadMax = PAGES_READ_MAX)
 
 /**
  * The account's deliveries that are neither done nor given up. The account of each sampled webhook is looked
- * up once. Postgres would compare an array of the account's webhooks with each sampled delivery.
+ * up once. An array of the account's webhooks would cost more: Postgres would compare it with each delivery.
  *
  * @param pagesReadMax as for `readOutstanding`.
  */

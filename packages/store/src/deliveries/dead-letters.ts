@@ -84,7 +84,7 @@ export function createDeadLetterStore(db: Database) {
     },
     /**
      * Replays the matching letters, the oldest first, at most 1,000. Concurrent calls replay each letter
-     * once. An event that fails again becomes a new dead letter. With `before`, repeated calls end.
+     * once. An event that fails again becomes a new dead letter. `before` keeps it out of later calls.
      */
     async replayMatching(accountId: AccountId, request: ReplayRequest, by: Actor): Promise<ReplayOutcome> {
       const cut = await cutAt(db, accountId, request.before);
@@ -188,14 +188,14 @@ async function listPage(
     webhookId === undefined
       ? { accountId, webhookId: { notIn: await beingRemoved(db, accountId) } }
       : { webhookId: { in: await ofAccount(db, accountId, webhookId) } };
-  const createdAt = { createdAt: { ...(since && { gte: since }), ...(until && { lt: until }) } };
+  const timeSpan = { createdAt: { ...(since && { gte: since }), ...(until && { lt: until }) } };
   return readPage<'deadLetter', DeadLetter>(
     { limit: LIMITS.deadLettersListed, cursor },
     {
       positionOf: (id) => positionOf(db, accountId, id),
-      async read({ where, ...range }) {
+      async read({ where: keyset, ...range }) {
         const rows = await db.prisma.deadLetter.findMany({
-          where: { ...owner, ...letterFilters({ type, reason }), AND: [createdAt, where] },
+          where: { ...owner, ...letterFilters({ type, reason }), AND: [timeSpan, keyset] },
           ...range,
           omit: { accountId: true, eventCreatedAt: true, data: true },
         });
@@ -205,7 +205,7 @@ async function listPage(
   );
 }
 
-/** Drops absent properties. Prisma, too, then matches any value. */
+/** Keeps only the properties that have a value. A replay and Prisma match any value of the others. */
 export function letterFilters({
   type,
   reason,
@@ -216,7 +216,7 @@ export function letterFilters({
   return { ...(type && { type }), ...(reason && { reason }) };
 }
 
-/** The webhook's id, if the account has that webhook. */
+/** The webhook's id alone, or no id when the account has no such webhook. */
 async function ofAccount(db: Database, accountId: AccountId, id: WebhookId): Promise<string[]> {
   const rows = await db.prisma.webhook.findMany({
     where: { id, accountId, removedAt: null },

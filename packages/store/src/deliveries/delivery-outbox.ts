@@ -37,13 +37,13 @@ export interface ClaimLimits {
   readonly leaseSeconds: number;
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
-  /** Their leases are over. */
+  /** Rows that they took are free. The last one died last. */
   readonly deadWorkers: readonly DeadWorker[];
 }
 
 /**
- * A claim saw this of a webhook in the rows that it read, before it leased any. `leased` are the rows that it
- * then leased.
+ * A webhook as a claim found it: the counts are of the rows that the claim read, before it leased any.
+ * `leased` are the rows that it then leased.
  */
 export interface WebhookReport {
   readonly webhookId: WebhookId;

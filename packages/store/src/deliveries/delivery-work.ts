@@ -48,7 +48,7 @@ export interface TakenDelivery extends HeldDelivery {
   readonly lateMs: number;
 }
 
-/** An attempt to log. Its times count from the statement, so that only Postgres's clock counts. */
+/** An attempt to log. Its start is relative to the statement, so the clock of the worker does not matter. */
 export interface FinishedAttempt extends HeldDelivery {
   readonly eventType: EventType;
   readonly startedAgoMs: number;
@@ -98,7 +98,7 @@ interface Listeners {
 export type DeliveryWork = ReturnType<typeof createDeliveryWork>;
 
 /**
- * `done`, `retry` and `dead` return the ids that they ended. A delivery that is missing there no longer
+ * `done`, `retry` and `dead` return the ids that they changed. A delivery that is missing there no longer
  * belongs to the caller: its lease expired, its webhook was deleted, or the database was restored.
  *
  * @param leases pool for takes: its commits need not be durable.
@@ -109,7 +109,7 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
     /**
      * A delivery whose event is gone is not returned: it is ended in the background.
      *
-     * @param worker the number on which the worker holds a lock. Null: only the lease says when it is over.
+     * @param worker the number on which the worker holds a lock. Null: only the end of the lease frees a row.
      */
     async take(
       jobs: readonly DeliveryClaim[],
@@ -128,11 +128,11 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
       return rows.flatMap(takenOf);
     },
     async done(all: readonly FinishedAttempt[]): Promise<string[]> {
-      return idsEnded(outcomes, finishDone, attemptColumns(oncePerFence(all)));
+      return changedIds(outcomes, finishDone, attemptColumns(oncePerFence(all)));
     },
     async retry(all: readonly RetriedAttempt[]): Promise<string[]> {
       const attempts = oncePerFence(all);
-      return idsEnded(outcomes, finishRetry, [
+      return changedIds(outcomes, finishRetry, [
         ...attemptColumns(attempts),
         attempts.map(({ error }) => error),
         attempts.map(({ dueInMs }) => dueInMs),
@@ -140,7 +140,7 @@ export function createDeliveryWork(leases: Pool, outcomes: Pool, listeners: List
     },
     async dead(all: readonly DeadAttempt[]): Promise<string[]> {
       const attempts = oncePerFence(all);
-      return idsEnded(outcomes, finishDead, [
+      return changedIds(outcomes, finishDead, [
         ...attemptColumns(attempts),
         attempts.map(({ error }) => error),
         attempts.map(({ deadLetterId }) => deadLetterId),
@@ -174,14 +174,14 @@ async function endOrphanRows(
     orphans.map(({ webhookId }) => webhookId),
   ];
   try {
-    const ended = new Set(await idsEnded(outcomes, endOrphans, columns));
+    const ended = new Set(await changedIds(outcomes, endOrphans, columns));
     for (const delivery of orphans) if (ended.has(delivery.deliveryId)) listeners.onOrphan?.(delivery);
   } catch (error) {
     for (const delivery of orphans) listeners.onOrphanLeft?.(delivery, error);
   }
 }
 
-async function idsEnded(pool: Pool, statement: Statement, values: readonly unknown[]): Promise<string[]> {
+async function changedIds(pool: Pool, statement: Statement, values: readonly unknown[]): Promise<string[]> {
   const rows = await runOn<{ id: string }>(pool, statement, values);
   return rows.map(({ id }) => id);
 }

@@ -26,7 +26,7 @@ export interface FoundDeadLetterFilter {
   readonly until?: Date | undefined;
 }
 
-/** Where to find dead letters, by the index that has them in order of their age. */
+/** The sets of dead letters that an index has in order of their age. */
 const SOURCES = {
   /** The index for retention has this form of the age. */
   all: { name: 'dead-letters-of-all', owner: 'true', age: "greatest(l.created_at, '-infinity')" },
@@ -42,11 +42,11 @@ const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reaso
         and (select true from webhooks w where w.id = l.webhook_id and w.removed_at is not null limit 1) is null`;
 
 /**
- * The newest dead letters of an owner and a time span, numbered from 1 on as `n`. Type, reason and status
- * have no index. So a search looks at no others: a filter that few fit would read all.
+ * The newest $7 dead letters of an owner and a time span, numbered from 1 on as `n`. A search looks at no
+ * others. Type, reason and status have no index, so a filter that few fit would read all.
  *
- * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 the dead letter before, $7 dead
- * letters at most. For `FITS`: $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
+ * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 time and id of the cursor, $7
+ * dead letters at most. For `FITS`: $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
  */
 const lookedAt = ({ owner, age }: Source): string => `
     from (
@@ -98,13 +98,13 @@ export async function locateDeadLetters(
   return runOn<LocatedDeadLetter>(pool, LOCATE, [ids]);
 }
 
-/** A list or a count looks at so many dead letters. */
+/** A list or a count looks at this many dead letters at most. */
 export const DEAD_LETTERS_COUNTED_MAX = 10_000;
 
 export interface FoundDeadLetters {
   /** The newest first. */
   readonly letters: readonly FoundDeadLetter[];
-  /** Dead letters behind this one may match, too. null: no older one matches. */
+  /** Dead letters older than this one may match, too. null: no older one matches. */
   readonly olderFrom: ListPosition | null;
 }
 

@@ -32,7 +32,7 @@ const IS_UNLOCKED = `not exists (
 const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASSES.worker}, $1)`;
 
 /**
- * Finds workers that died: they are silent, and nobody holds the lock on their number.
+ * Finds workers that died: they are silent, and no session holds the lock on their number.
  *
  * Guarantee: a worker that is slow, frozen or overloaded holds its lock, so it is not dead. Neither is a
  * worker that lost the session of its lock: it still announces itself, every second.
@@ -86,7 +86,7 @@ export interface KnownWorker extends RunningWorker {
   readonly silentMs: number;
 }
 
-/** A worker that was killed. Whatever it had taken may be taken again. */
+/** A worker that died. Deliveries that it had taken may be taken again. */
 export interface DeadWorker {
   readonly number: number;
   /** A time on Postgres's clock. */
@@ -142,7 +142,7 @@ export function createFleet(pool: Pool) {
         silentMs,
       }));
     },
-    /** @returns workers that died, for an hour at least, in the order in which they fell silent */
+    /** @returns workers that died, ordered by when they fell silent. Each is listed for an hour at least. */
     async deadWorkers(): Promise<DeadWorker[]> {
       return runOn<DeadWorker>(pool, DEAD_WORKERS, []);
     },

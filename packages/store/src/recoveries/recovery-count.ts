@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { readPostgresTime } from '../db/postgres-time.ts';
 import { letterFilters } from '../deliveries/dead-letters.ts';
-import { countDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
+import { countReplayable } from '../deliveries/sql/replay-dead-letters.ts';
 import { rangeOf, rangeValues } from '../events/events.ts';
 import { readLastPosition } from '../events/settled-position.ts';
 import { subscriptionOf } from '../events/webhook-events.ts';
@@ -129,7 +129,7 @@ async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number
   const times = [span.since.toISOString(), span.until.toISOString()];
   const [row] = await runOn<{ matched: number; oldest: Date | null; newest: Date | null }>(
     db.pool,
-    countDeadLetters(Object.keys(filters) as (keyof typeof filters)[]),
+    countReplayable(Object.keys(filters) as (keyof typeof filters)[]),
     [accountId, webhookId, 'infinity', '', lettersMax + 1, ...times, ...Object.values(filters)],
   );
   if (row === undefined) throw new Error('an aggregate returned no row');

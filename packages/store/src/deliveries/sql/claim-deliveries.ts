@@ -16,8 +16,8 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * webhook. So the claim is also the scan.
  *
  * Guarantee, concurrency limit: only rows among a webhook's oldest are leased, as many as its limit. Rows
- * with a lease count, too. Deliveries that were leased before they were due come on top when they become due.
- * A removed webhook gets nothing, and no report.
+ * with a lease count, too. Deliveries that were leased before they were due may exceed it when they become
+ * due. A removed webhook gets nothing, and no report.
  *
  * Guarantee, fairness: the account with fewer deliveries in flight comes first. Within an account, the first
  * row of each webhook comes before the second row of any. Ties keep the caller's order. A full lane keeps no

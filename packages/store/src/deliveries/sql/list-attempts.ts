@@ -24,6 +24,6 @@ const pageOf = (wanted: string): string => `
 /** Cost: as many rows as the page has, and one index descent for each day of the log. */
 export const listAttempts = statement('list-attempts')`${pageOf('a.webhook_id = $1')}`;
 
-/** The attempts of an event, $6. The webhook is in the form of `attempts_of_event_at_webhook`. */
+/** The attempts of an event, $6. The webhook is written as in the index `attempts_of_event_at_webhook`. */
 export const listAttemptsOfEvent = statement('list-attempts-of-event')`
     ${pageOf(`a.event_id = $6 and greatest(a.webhook_id, '') = $1`)}`;

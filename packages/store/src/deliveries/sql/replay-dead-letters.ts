@@ -150,7 +150,7 @@ export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement 
 }
 
 /** Counts what a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
-export function countDeadLetters(filters: readonly ReplayFilter[]): Statement {
+export function countReplayable(filters: readonly ReplayFilter[]): Statement {
   return statement(nameOf('count-dead-letters', filters))`
     select count(*)::int as matched, min(x.created_at) as oldest, max(x.created_at) as newest
     from (

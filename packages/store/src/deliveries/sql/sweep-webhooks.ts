@@ -1,7 +1,7 @@
 import { statement } from '../../db/statement.ts';
 import { LOW_WATER_MARK } from './low-water-mark.ts';
 
-/** What a sweep reports of a webhook, given its first outstanding delivery `first`. */
+/** The columns that a sweep reports of a webhook, given its first outstanding delivery `first`. */
 const FOUND = `first.webhook_id as "webhookId", (extract(epoch from first.due_at - now()) * 1000)::float8 as "dueInMs",
            ${LOW_WATER_MARK}`;
 
@@ -10,8 +10,8 @@ const FOUND = `first.webhook_id as "webhookId", (extract(epoch from first.due_at
  * delivery is due within the look-ahead.
  *
  * Cost: one index descent per webhook, whatever its backlog. It begins at each webhook's first index entry.
- * While an old snapshot keeps dead entries there, it reads every entry. `greatest(id, 0)` is the id, as in
- * claim-deliveries.
+ * While an old snapshot keeps dead entries there, it reads each of these. `greatest(id, 0)` is the id, in the
+ * form of the index (decision 0012).
  *
  * $1 cursor (a webhook id; '' to begin), $2 webhooks per step, $3 look-ahead in seconds.
  * Every row has the cursor of the next step; null: this step was the last. When no webhook is found, one row

@@ -11,7 +11,7 @@ import { statement } from '../../db/statement.ts';
  * clocks, and a dropped job would be missing until the lease expires.
  *
  * A delivery whose event is gone is returned without a type, so that the worker can end it. Nothing else
- * would. The rows are written as in finish-deliveries.
+ * would. See finish-deliveries for why rows are written by `any (array(…))`.
  *
  * $1 delivery ids, $2 their claims, $3 lease in seconds (from the due time on), $4 number of the worker.
  */
