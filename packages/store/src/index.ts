@@ -78,8 +78,8 @@ export { createDomainTurns } from './domains/domain-turns.ts';
 export type { DomainTurn, DomainTurns, TurnLength } from './domains/domain-turns.ts';
 export { createEmailStore } from './mail/emails.ts';
 export type { EmailStore, ListedAttachment, ListedEmail } from './mail/emails.ts';
-export { findEmails } from './mail/find-emails.ts';
-export type { FoundEmail } from './mail/find-emails.ts';
+export { findEmails, searchEmails } from './mail/find-emails.ts';
+export type { EmailSearch, FoundEmail } from './mail/find-emails.ts';
 export { createEventCountStore } from './events/event-counts.ts';
 export type { EventCount, EventCountStore } from './events/event-counts.ts';
 export { createEventStore, POSITION_MAX } from './events/events.ts';
@@ -237,5 +237,3 @@ export { LOAD_COUNTED_MAX, loadCountedMax, readWebhookHealth } from './webhooks/
 export type { WebhookHealth } from './webhooks/webhook-health.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';
-export { searchEmails } from './mail/find-emails.ts';
-export type { EmailSearch } from './mail/find-emails.ts';

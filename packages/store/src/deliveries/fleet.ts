@@ -21,6 +21,9 @@ const LEAVE = statement('worker-leaves')`delete from workers where id = $1::int:
 export const WORKER_COUNTS_SECONDS = 3;
 const IS_RUNNING = `heard_at > now() - interval '${WORKER_COUNTS_SECONDS} seconds'`;
 
+/** A worker announces itself every second. After this time without an announcement, it is silent. */
+const SILENCE = `interval '2 seconds'`;
+
 /** No session holds the lock on the number of the row. */
 const IS_UNLOCKED = `not exists (
       select from pg_locks l
@@ -40,9 +43,9 @@ const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASSES.worker}, $1)`;
  * Returns the numbers, and a time by which each had died.
  */
 const DEAD_WORKERS = statement('dead-workers')`
-    select number, (heard_at + interval '2 seconds')::text as "diedBefore"
+    select number, (heard_at + ${SILENCE})::text as "diedBefore"
     from workers
-    where heard_at < now() - interval '2 seconds' and ${IS_UNLOCKED}
+    where heard_at < now() - ${SILENCE} and ${IS_UNLOCKED}
     order by heard_at`;
 
 const COLUMNS = `slots, queue_kind as "queueKind", queue_prefix as "queuePrefix", queue_id as "queueId"`;

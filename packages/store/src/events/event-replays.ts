@@ -12,7 +12,7 @@ export interface StoryReplay {
   readonly note: string | null;
   /** What its entry in the audit names: the event, the webhook or a recovery. */
   readonly target: string;
-  /** Of several events together. */
+  /** It queued several events together. */
   readonly isOfMany: boolean;
   /** The dead letter that it removed. null: none, or it was one of many. */
   readonly deadLetter: RemovedDeadLetter | null;
@@ -32,13 +32,16 @@ interface Tried {
   readonly status: WebhookEventStatus;
 }
 
+/** The latest time that a Date can have. */
+const LATEST = new Date(8.64e15);
+
 /** Entries read of the event, and of each webhook. */
 const ENTRIES_MAX = 100;
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Else it was the first recovery of such events between two deliveries, or the first replay
- * of such dead letters. Later ones found the event queued.
+ * replayed alone. Otherwise, it was the first recovery or replay of many between two deliveries that may have
+ * included the event. Later ones found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -82,7 +85,7 @@ async function replaysOfMany(
   const ofLetters = entries.flatMap((entry) => replayOfLetters(entry, type));
   const started = recoveries.flatMap(
     ({ id, only, since, until, types, createdAt: at, matched, queued, startedBy: by }) => {
-      // The time span of dead letters is that of the letters. When the letter was made is not known any more.
+      // A time span of dead letters limits when they were made. For this letter, that is no longer known.
       const isInSpan = only === 'dead_letters' || (createdAt >= since && createdAt < until);
       const isItsEvent = isInSpan && (types.length === 0 || types.includes(type));
       if (by === null || !isItsEvent || queued === 0) return [];
@@ -113,7 +116,7 @@ interface Gap {
 function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
   const starts = attemptsByDelivery.slice(1).map(([first]) => first?.startedAt);
   const isUntried = status === 'pending' && attemptsByDelivery.length > 0;
-  return [...starts, ...(isUntried ? [new Date(8.64e15)] : [])].flatMap((until, index) => {
+  return [...starts, ...(isUntried ? [LATEST] : [])].flatMap((until, index) => {
     const after = attemptsByDelivery[index]?.at(-1)?.startedAt;
     return after === undefined || until === undefined ? [] : { after, until };
   });

@@ -21,14 +21,14 @@ import {
 import { createWebhookEventStore } from './webhook-events.ts';
 import type { WebhookEventStatus } from './webhook-events.ts';
 
-/** What events are found by. */
+/** The ways to search for events. */
 export type EventSearch =
   | { readonly by: 'event'; readonly id: EventId }
   /** A sent message. */
   | { readonly by: 'email'; readonly id: EmailId }
   /** A recipient, as `plainAddress` writes it. */
   | { readonly by: 'address'; readonly address: string }
-  /** Of a sent or a received message, without angle brackets. */
+  /** The Message-ID of a sent or a received message, without angle brackets. */
   | { readonly by: 'messageId'; readonly messageId: string }
   /** The `x-request-id` of the request that sent the mail. */
   | { readonly by: 'request'; readonly requestId: string }
@@ -68,11 +68,14 @@ type PlacedRow = EventRow & { readonly position: string };
 export type NewestEvent = Pick<EventWithFates, 'id' | 'type' | 'fates'>;
 type NewestRow = Omit<NewestEvent, 'fates'> & { readonly mailId: EmailId | MessageId };
 
-/** The newest messages with an id that are looked at. A request sends 100 at most. */
+/** The newest messages of a Message-ID or a request that are looked at. A request sends 100 at most. */
 const MAIL_MAX = 100;
-/** Accounts that sent none of the newest messages to an address do not count. So one search stays bounded. */
+/**
+ * The newest messages to an address that are looked at. So one search stays bounded. An account that sent none
+ * of these may be missed.
+ */
 const MAIL_TO_ADDRESS_MAX = 200;
-/** A status has no index: so many events are looked at. */
+/** Events that a search with a status looks at: a status has no index. */
 const LOOKED_AT_MAX = 500;
 /** Events of a webhook are read with their status. 10,000 take a second. */
 const PAGES_OF_WEBHOOK_MAX = 20;
@@ -93,7 +96,7 @@ export async function searchEvents(
 ): Promise<FoundEvents> {
   const { status } = filter;
   const fits = (fates: readonly EventFate[] = []): boolean =>
-    status === undefined || fates.some((at) => at.status === status);
+    status === undefined || fates.some((fate) => fate.status === status);
   if (search.by === 'webhook') return eventsOfWebhook({ db, filter, limit }, search);
   if (search.by === 'event') {
     const events = await withFates(db, await eventWithId(db, filter, search.id));
@@ -104,7 +107,8 @@ export async function searchEvents(
   const fates = await readFates(db, idsOf(rows));
   const fitting = rows.filter(({ id }) => fits(fates.get(id)));
   const shown = fitting.slice(0, limit);
-  const last = (fitting.length > limit ? shown : rows.length >= lookedAt ? rows : []).at(-1);
+  const lastLookedAt = rows.length >= lookedAt ? rows.at(-1) : undefined;
+  const last = fitting.length > limit ? shown.at(-1) : lastLookedAt;
   const events = shown.map((row) => eventOf(row, fates));
   return { events, olderFrom: last === undefined ? null : BigInt(last.position) };
 }
@@ -159,7 +163,7 @@ async function eventWithId(
     : [];
 }
 
-/** @param values of $1 of the statement. @param more the values behind $8. */
+/** @param values the list $1 of the statement. @param more the values from $9 on. */
 async function eventsOf(
   { db, filter, limit }: Reading,
   statement: Statement,

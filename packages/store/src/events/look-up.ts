@@ -48,7 +48,7 @@ export interface OwnedSuppression extends Suppression {
   readonly accountId: AccountId;
 }
 
-/** A text to look up. Of the ids, only that of a key is one: each other id has its own page. */
+/** A text to look up. It may be the id of a key, but no other id: each of these has its own page. */
 export type LookedUpText =
   | Exclude<SearchText, { kind: 'id' }>
   /** The mail that an API key sent, and its account. */
@@ -89,6 +89,7 @@ export async function lookUp(
   );
   const newestOf = ({ id }: FoundEmail | FoundMessage) => ({ newestEvent: events.get(id) ?? null });
   const byAccount = countByAccount(ofAll);
+  // The search in one account may count more of its rows than the search in all.
   if (accountId !== undefined) for (const [id, count] of countByAccount(found)) byAccount.set(id, count);
   const owners = [...byAccount.keys(), ...cut(found.suppressions).map((each) => each.accountId)];
   return {
@@ -157,7 +158,7 @@ async function find(db: Database, text: LookedUpText, bounds: Bounds): Promise<P
   }
 }
 
-/** A Message-ID looks like an address. Without mail of the address, the text is read as one. */
+/** A Message-ID looks like an address. If nothing has the address, the text is read as a Message-ID. */
 async function byAddress(db: Database, address: string, bounds: Bounds): Promise<Partial<Found>> {
   const [emails, messages, suppressions] = await Promise.all([
     searchEmails(db, { by: 'address', text: address }, bounds),
@@ -193,7 +194,7 @@ async function byKey(db: Database, keyId: ApiKeyId, bounds: Bounds): Promise<Par
   return { emails, accounts: key === null ? [] : await searchAccounts(db, key.accountId, 1) };
 }
 
-/** The text is a request id, or else a part of a name. */
+/** The text is a request id. If no mail has it, the text is read as a part of a name. */
 async function byOther(db: Database, text: string, bounds: Bounds): Promise<Partial<Found>> {
   const emails = await searchEmails(db, { by: 'request', text }, bounds);
   return emails.length > 0 ? { emails } : { accounts: await searchAccounts(db, text, bounds.limit) };

@@ -35,7 +35,7 @@ const WRITERS = `
 export function createSettledPosition(pool: Pool): () => Promise<bigint> {
   let settled: Mark | null = null;
   /** The mark of an earlier call that did not settle in time. */
-  let left: Mark | null = null;
+  let unsettled: Mark | null = null;
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<bigint> | null = null;
 
@@ -45,16 +45,16 @@ export function createSettledPosition(pool: Pool): () => Promise<bigint> {
     const deadlineMs = performance.now() + WAIT_MS_MAX;
     let writers = mark.writers;
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
-      if (left !== null && isSettled(left, writers)) [settled, left] = [left, null];
+      if (unsettled !== null && isSettled(unsettled, writers)) [settled, unsettled] = [unsettled, null];
       if (isSettled(mark, writers)) {
-        [settled, left] = [mark, null];
+        [settled, unsettled] = [mark, null];
         return position;
       }
       if (performance.now() > deadlineMs) break;
       await delay(pauseMs);
       writers = await readWriters(pool);
     }
-    left ??= mark;
+    unsettled ??= mark;
     if (settled === null) throw new StoreUnavailableError('a transaction that records events stays open');
     return settled.position;
   }

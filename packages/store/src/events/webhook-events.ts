@@ -63,7 +63,9 @@ export const EVENTS_LOOKED_AT_MAX = 500;
 
 type EventRow = WebhookEvent & { readonly position: string };
 interface Found {
+  /** Events that the statement looked at. */
   readonly found: number;
+  /** The last position that it looked at. Null: it found no event. */
   readonly foundTo: string | null;
 }
 type PageRow = Found & (EventRow | { readonly id: null });
@@ -98,9 +100,9 @@ export function createWebhookEventStore(db: Database) {
       if (subscription === null) return 'no webhook';
       const from = await positionOf(db, accountId, after ?? POSITION_MAX);
       if (from === null) return 'no cursor';
-      const isSieved =
+      const isFiltered =
         filter.status !== undefined || subscription.rule !== null || subscription.domains !== null;
-      const foundMax = isSieved ? EVENTS_LOOKED_AT_MAX : limit + 1;
+      const foundMax = isFiltered ? EVENTS_LOOKED_AT_MAX : limit + 1;
       const [statement, values] = await listing(db, accountId, { filter, subscription, from, foundMax });
       const { rule, domains } = subscription;
       const rest = [webhookId, rule, domains, filter.status ?? null, limit + 1];
@@ -134,7 +136,7 @@ export function createWebhookEventStore(db: Database) {
      * event.
      *
      * @param seen the state of the delivery that the caller saw. @returns `pending` when a delivery was
-     * outstanding, or `changed` when its state is another than `seen`: nothing changed, and the audit has no
+     * outstanding, or `changed` when its state is another than `seen`: nothing is queued, and the audit has no
      * entry. `missing` when there is no such webhook, or it does not get the event.
      */
     async replay(
@@ -236,7 +238,7 @@ export function subscriptionIn(webhook: {
 interface Listing {
   readonly filter: EventFilter;
   readonly subscription: Subscription;
-  /** The position behind the first event. */
+  /** The listed events have positions before this one. */
   readonly from: bigint;
   readonly foundMax: number;
 }

@@ -4,16 +4,16 @@ import { emailIdOf, hasPosition, IN_RANGE } from './list-events.ts';
 /**
  * Counts the account's events by type, and again by type, period, domain and message.
  *
- * Cost: it reads at most $7 events, whatever their types, and keeps no data. A range with as many is refused.
- * So it does not matter which ones they are: nothing is sorted, and nothing is looked up.
+ * Cost: it reads at most $7 events, whatever their types, and keeps no data. A range with that many is
+ * refused. So it does not matter which ones are read: nothing is sorted, and nothing is looked up.
  *
  * $1 to $7 as in `byType`, $8 `hour`, `day`, `week` or `month` (null: no period), $9 time zone, $10 whether
  * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all),
  * $14 maximum number of combinations of period, domain and message.
  *
- * Returns a row with `isTotal` for each type, and a row for each type and combination. Of the type
- * `any_bounce` are bounces of both kinds, because a message may have both. `isWhole` is false when the range
- * has $7 events or more. The last row has no events: it says this also of an empty range.
+ * Returns a row with `isTotal` for each type, and a row for each type and combination. The type `any_bounce`
+ * counts bounces of both kinds, because a message may have both. `isWhole` is false when the range has $7
+ * events or more. The last row counts no events: it has `isWhole` even for an empty range.
  */
 export const countEvents = statement('count-events')`
     with found as materialized (

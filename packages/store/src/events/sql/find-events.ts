@@ -2,15 +2,16 @@ import { recipientKey } from '../../db/sql/event-ctes.ts';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 import { isOfAddress } from '../../mail/sql/find-emails.ts';
-import { EMAIL_ID, emailIdOf } from './list-events.ts';
+import { emailIdOf, isOfEmail } from './list-events.ts';
 
-/** The message of an event about received mail, as the index `events_of_message` has it. */
-const MESSAGE_ID = `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30)`;
+/** A condition: the event `e` is about this received message. Written as in the index `events_of_message`. */
+const isOfMessage = (messageId: string): string =>
+  `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30) = ${messageId}`;
 
 /**
  * $2 types, $8 account or null, $3 to $6 as in `IN_RANGE`.
  *
- * Inside of coalesce, Postgres uses no index of a condition, and expects every second row to fit. Otherwise
+ * Inside of coalesce, Postgres uses no index for a condition, and expects every second row to fit. Otherwise
  * it expects next to none, and reads and sorts all events of an address instead of the newest.
  */
 const FITS = `e.position is not null and e.position > $3::bigint and e.position <= $4::bigint
@@ -38,12 +39,12 @@ function find(name: string, found: string): Statement {
 
 export const findEventsOfEmails = find(
   'find-events-of-emails',
-  `select * from events e where ${EMAIL_ID} = g.value and ${FITS} order by e.position desc limit $7`,
+  `select * from events e where ${isOfEmail('g.value')} and ${FITS} order by e.position desc limit $7`,
 );
 /** A message has one or two events. */
 export const findEventsOfMessages = find(
   'find-events-of-messages',
-  `select * from events e where ${MESSAGE_ID} = g.value and ${FITS} order by e.position desc limit $7`,
+  `select * from events e where ${isOfMessage('g.value')} and ${FITS} order by e.position desc limit $7`,
 );
 /** $1 accounts, $9 the recipient. Read by type, as `byRecipient`. */
 export const findEventsOfRecipient = find(
@@ -64,7 +65,7 @@ export const findEventsOfRecipient = find(
 
 /**
  * Finds the accounts that may have events about an address: they sent it mail, suppress it, or receive its
- * mail. $1 the address, $2 at most so many messages to it are looked at, $3 as `inboundAddress` writes it, or
+ * mail. $1 the address, $2 messages to it that are looked at, at most, $3 as `inboundAddress` writes it, or
  * null. Returns at most $2 accounts.
  */
 export const findAccountsOfAddress = statement('find-accounts-of-address')`
@@ -83,15 +84,15 @@ export const findAccountsOfAddress = statement('find-accounts-of-address')`
     select d.account_id from domains d where d.name = split_part($1, '@', -1)
     limit $2`;
 
-/** $1 messages of mail. Returns the newest event of each that has one. */
+/** $1 sent or received messages. Returns the newest event of each that has one. */
 export const findNewestEvents = statement('find-newest-events')`
     select g.value as "mailId", e.id, e.type
     from unnest($1::text[]) g (value)
     cross join lateral (
       (select e.id, e.type, e.position from events e
-       where ${EMAIL_ID} = g.value and e.position is not null order by e.position desc limit 1)
+       where ${isOfEmail('g.value')} and e.position is not null order by e.position desc limit 1)
       union all
       (select e.id, e.type, e.position from events e
-       where ${MESSAGE_ID} = g.value and e.position is not null order by e.position desc limit 1)
+       where ${isOfMessage('g.value')} and e.position is not null order by e.position desc limit 1)
       order by position desc limit 1
     ) e`;

@@ -5,8 +5,8 @@ import { statement } from '../../db/statement.ts';
 const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
 
 /**
- * $3 and $4: the last position that is too early, and the last one that is not too late. $5 and $6: since and
- * until. $7: rows. The time is in a form that `events_by_age` does not have, so that no plan uses that index.
+ * $3: the position before the range. $4: its last position. $5 and $6: since and until. $7: rows at most. The
+ * time is in a form that `events_by_age` does not have, so that no plan uses that index.
  */
 export const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
       and greatest(e.created_at, '-infinity') >= $5::timestamptz and greatest(e.created_at, '-infinity') < $6::timestamptz`;
@@ -17,13 +17,13 @@ export const hasPosition = (e: string): string => `coalesce(${e}.position, 0) > 
 /** The account in a form that `events_by_account` does not have, so no plan uses that index. */
 const IS_OF_ACCOUNT = `greatest(e.account_id, '') = $1`;
 
-/** The message of an event, as the index `events_of_email` has it. */
-export const EMAIL_ID = `starts_with(e.data, '{"email_id":"')
-      and (case when starts_with(e.data, '{"email_id":"') then substr(e.data, 14, 29) end)`;
-
 /** The message of an event row `e`, or null. */
 export const emailIdOf = (e: string): string =>
   `case when starts_with(${e}.data, '{"email_id":"') then substr(${e}.data, 14, 29) end`;
+
+/** A condition: the event `e` is about this message. Written as in the index `events_of_email`. */
+export const isOfEmail = (emailId: string): string => `starts_with(e.data, '{"email_id":"')
+      and (${emailIdOf('e')}) = ${emailId}`;
 
 /** The order of a page: from the position $3 up, or from $4 down. */
 type EventOrder = 'asc' | 'desc';
@@ -46,7 +46,7 @@ export const byType = (order: EventOrder): string => `
 export const byEmail = (order: EventOrder): string => `
     select ${COLUMNS}
     from events e
-    where ${EMAIL_ID} = $8 and ${IS_OF_ACCOUNT} and greatest(e.type, '') = any ($2::text[]) and ${IN_RANGE}
+    where ${isOfEmail('$8')} and ${IS_OF_ACCOUNT} and greatest(e.type, '') = any ($2::text[]) and ${IN_RANGE}
       and ($9::text is null or ${recipientKey('$1', '$9::text')} = any (e.recipients))
     order by e.position ${order} limit $7`;
 
@@ -72,13 +72,13 @@ export const byRecipient = (order: EventOrder): string => `
     order by e.position ${order} limit $7`;
 
 /**
- * Reads a page of events, the oldest first. A page ends early when the data of its events exceeds $8 bytes,
- * but not before its first event.
+ * Reads a page of events, the oldest first. A page ends early when the data of its events exceeds a limit of
+ * bytes, but not before its first event.
  *
  * $1 to $7 and the following as in the query. Returns `isWhole` with each row: false when the page ended
  * early.
  *
- * @param bytesMax the parameter behind those of the query
+ * @param bytesMax the parameter with the limit, behind those of the query
  */
 function page(name: string, query: string, bytesMax: string) {
   return statement(name)`
@@ -101,11 +101,11 @@ export const listEventsOfRecipient = page('list-events-of-recipient', byRecipien
 
 /**
  * Finds positions around a time span. An event has its time before its position, and is committed within $3
- * seconds after its time. An event that a replay wrote back has no position. `behind` passes over these: an
- * open range could read all events of an account.
+ * seconds after its time. An event that a replay wrote back has no position. `behind` skips it: a range that
+ * has no end could read all events of an account.
  *
  * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
- * where none was found. The range is then open on that side.
+ * where none was found. The range then has no limit on that side.
  */
 export const findPositions = statement('find-positions')`
     select (select e.position from events e where e.created_at <= $1::timestamptz - make_interval(secs => $3)

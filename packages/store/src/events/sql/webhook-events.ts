@@ -67,11 +67,14 @@ export const fateAt = (webhook: string): string => `
              a.started_at is not null or f.delivery in ('queued', 'dead_letter') as is_known
     ) s`;
 
-/** The routing rule of a received message. Quotes in its text are escaped, so only the key itself fits. */
+/**
+ * A condition: the event `e` is about mail of this routing rule, or the rule is null. Quotes in texts of the
+ * data are escaped, so only the key itself matches.
+ */
 export const isOfRule = (rule: string): string =>
   `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
 
-/** A webhook with this routing rule and these domains takes the event `e`, if it takes its type. */
+/** A condition: a webhook with this rule and these domains takes the event `e`, if it takes its type. */
 export const isTaken = (rule: string, domains: string): string =>
   `${isOfRule(rule)} and ${isOfDomains('e.data', `${domains}::text[]`)}`;
 
@@ -92,13 +95,8 @@ const SHOWN = `e.id, e.type, e.created_at as "createdAt", e.position::text as po
  * @param before the number of parameters of the query
  */
 function page(name: string, query: string, before: number): Statement {
-  const [webhook, rule, domains, status, rowsMax] = [1, 2, 3, 4, 5].map((n) => `$${before + n}`) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const behind = (n: number): string => `$${before + n}`;
+  const [webhook, rule, domains, status, rowsMax] = [behind(1), behind(2), behind(3), behind(4), behind(5)];
   return statement(name)`
     with ${LOG},
     found as materialized (${query}
