@@ -71,8 +71,8 @@ type NewestRow = Omit<NewestEvent, 'fates'> & { readonly mailId: EmailId | Messa
 /** The newest messages of a Message-ID or a request that are looked at. A request sends 100 at most. */
 const MAIL_MAX = 100;
 /**
- * The newest messages to an address that are looked at. So one search stays bounded. An account that sent none
- * of these may be missed.
+ * The newest messages to an address that are looked at. So one search stays bounded. An account that sent
+ * none of these may be missed.
  */
 const MAIL_TO_ADDRESS_MAX = 200;
 /** Events that a search with a status looks at: a status has no index. */

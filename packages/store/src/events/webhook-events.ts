@@ -136,8 +136,8 @@ export function createWebhookEventStore(db: Database) {
      * event.
      *
      * @param seen the state of the delivery that the caller saw. @returns `pending` when a delivery was
-     * outstanding, or `changed` when its state is another than `seen`: nothing is queued, and the audit has no
-     * entry. `missing` when there is no such webhook, or it does not get the event.
+     * outstanding, or `changed` when its state is another than `seen`: nothing is queued, and the audit has
+     * no entry. `missing` when there is no such webhook, or it does not get the event.
      */
     async replay(
       accountId: AccountId,

@@ -8,8 +8,8 @@ import { NOTICES_ACCOUNT, storeNotices } from '../mail/send-emails.ts';
 import { keepOperatorEvents } from './operator-events.ts';
 
 /**
- * Since when a webhook has its state. A failing notice is followed by the next one of this webhook after 24
- * hours. The index has the same expression.
+ * The time since which a webhook has its state. For a failing one, it is at least 24 hours after the last
+ * failing notice. The index has the same expression.
  */
 const IN_STATE_SINCE = `greatest(
         coalesce(w.failing_since, w.recovered_at, '-infinity'::timestamptz) at time zone 'UTC',
@@ -60,7 +60,7 @@ const CLAIM = statement('claim-health-notices')`
            (select i.mail_provider from installation i) as "mailProvider"
     from due d`;
 
-/** Stores the notices that were sent. $1 webhooks, $2 whether each fails, $3 whether anybody got a notice. */
+/** Stores the notices that were sent. $1 webhooks, $2 whether each fails, $3 whether anything was sent. */
 const MARK = statement('mark-health-notices')`
     update webhooks w
     set noticed_failing = n.failing,
@@ -128,8 +128,8 @@ async function notify(
   const notices = changes.map((due) => ({ due, ...write(due) }));
   const mails = notices.flatMap(({ due: { webhookId }, mail }) => (mail === null ? [] : { webhookId, mail }));
   const drafts = mails.map(({ mail }) => mail);
-  // An erasure covers mail up to its request. The mail has the time at which this transaction began: before
-  // the address was read.
+  // The mail has the time at which this transaction began, before the address was read. So an erasure that is
+  // requested later covers it: an erasure covers mail up to its request.
   const ids = await storeNotices(client, clock, drafts);
   const idOf = new Map(mails.map(({ webhookId }, index) => [webhookId, ids[index] ?? null]));
   await keepOperatorEvents(

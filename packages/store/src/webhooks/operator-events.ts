@@ -8,8 +8,8 @@ const KEEP = statement('keep-operator-events')`
     insert into operator_events (id, type, body) select * from unnest($1::text[], $2::text[], $3::text[])`;
 
 /**
- * Claims due events for one attempt each. A claim lasts $2 seconds: then the event is due again, as when the
- * relay died. $1 rows at most.
+ * Claims due events for one attempt each. A claim lasts $2 seconds. Then the event is due again, because the
+ * relay may have died. $1 rows at most.
  */
 const CLAIM = statement('claim-operator-events')`
     update operator_events o
@@ -30,7 +30,7 @@ export interface ClaimedOperatorEvent extends OperatorEvent {
 
 export type OperatorEventStore = ReturnType<typeof createOperatorEventStore>;
 
-/** @param pool its commits need not be durable: an event that is not lost with them is posted again. */
+/** @param pool its commits need not be durable: after a crash, an event that is still stored is posted again. */
 export function createOperatorEventStore(pool: Pool) {
   return {
     async claim(rowsMax: number, leaseSeconds: number): Promise<ClaimedOperatorEvent[]> {

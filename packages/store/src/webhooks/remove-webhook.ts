@@ -35,9 +35,10 @@ export interface Removals {
 async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> {
   let chunks = 0;
   for (const chunk of [CHUNK_OF_DELIVERIES, CHUNK_OF_DEAD_LETTERS]) {
-    for (let rows = ROWS_PER_CHUNK; rows === ROWS_PER_CHUNK; chunks += 1) {
+    for (let isFull = true; isFull; chunks += 1) {
       if (chunks === CHUNKS_PER_CALL) return false;
-      rows = (await queryOn(pool, chunk, [id, ROWS_PER_CHUNK])).rowCount ?? 0;
+      const { rowCount } = await queryOn(pool, chunk, [id, ROWS_PER_CHUNK]);
+      isFull = rowCount === ROWS_PER_CHUNK;
     }
   }
   await removeRest(pool, id);
@@ -79,8 +80,8 @@ const CHUNK_OF_DEAD_LETTERS = `
  * Deletes the webhook itself, and the few rows that other transactions held or inserted meanwhile.
  *
  * The webhook goes first. This waits for causes and replays that hold its lock. The mark keeps new ones from
- * locking it, so the wait ends with the longest. Deliveries go before dead letters: a delivery that
- * becomes a dead letter at this moment is then found as a letter.
+ * locking it, so the wait ends when the longest of these ends. Deliveries go before dead letters: a delivery
+ * that becomes a dead letter at this moment is then found as a letter.
  */
 async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
   await inTransaction(pool, async (client) => {

@@ -3,9 +3,9 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
-/** Rows counted per webhook and table on request. A count of all would take seconds after a long outage. */
+/** Rows counted of a webhook at most, per table. A count of all would take seconds after a long outage. */
 export const LOAD_COUNTED_MAX = 10_000;
-/** Rows counted of a webhook, per table. Each may be on a page of its own: 10 µs, so some 50 ms. */
+/** The same by default. Each row may be on a page of its own: 10 µs, so some 50 ms. */
 const COUNTED_MAX = 5_000;
 /** Rows counted for all webhooks of a list together. */
 const COUNTED_IN_ALL_MAX = 25_000;
@@ -72,7 +72,7 @@ const READ = statement('read-webhook-health')`
       ) r
     ) recent`;
 
-/** Rows counted of each of so many webhooks, per table. So a page that counts them all answers in time. */
+/** Rows to count of each webhook, per table, when a page shows this many. So the page answers in time. */
 export function loadCountedMax(webhooks: number): number {
   return Math.min(LOAD_COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / webhooks));
 }

@@ -32,7 +32,7 @@ export type WebhookCreation =
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number };
 
-/** No answer shows them. */
+/** The columns that no answer shows. */
 export const SECRETS = { secretSealed: true, headersSealed: true } as const;
 
 /** Marks a webhook as removed. $1 account, $2 webhook. Returns no row when it is missing. */

@@ -44,8 +44,8 @@ const TRIED = `
 /**
  * Reads what became of events at each webhook: those that have a row about the event, and those that get such
  * events now and existed then. A webhook that was deleted before its first attempt left no row. The webhooks
- * are united in a form that no index has. Otherwise Postgres may read a whole index for its order. The domains
- * of an event are found once, in a subquery.
+ * are united in a form that no index has. Otherwise Postgres may read a whole index for its order.
+ * The domains of an event are found once, in a subquery.
  *
  * $1 events. Returns a row for each event and webhook. Without an endpoint, the webhook is deleted.
  */
