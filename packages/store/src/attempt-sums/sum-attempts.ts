@@ -13,7 +13,7 @@ import {
 } from './sql/sum-attempts.ts';
 
 /**
- * A worker records an attempt until the lease ends. Its statement may then wait 15 s for locks. The rest
+ * A worker tries to record an attempt until the lease ends. Its last try may wait 15 s for locks. The rest
  * allows for a worker process that stood still.
  */
 const SETTLES_AFTER_LEASE_SECONDS = 300;
@@ -63,8 +63,10 @@ export function createAttemptSums(pool: Pool, { leaseSeconds }: { readonly lease
   async function findSettled(): Promise<Date | null> {
     const { rows } = await queryOn<Mark>(pool, WRITERS, [settlesAfterSeconds]);
     const now = rows[0] ?? null;
-    const settled = mark !== null && !mark.ids.some((id) => now?.ids.includes(id)) ? mark.until : null;
-    if (mark === null || settled !== null) mark = now;
+    const isOpen = mark?.ids.some((id) => now?.ids.includes(id)) ?? false;
+    if (isOpen) return null;
+    const settled = mark?.until ?? null;
+    mark = now;
     return settled;
   }
 

@@ -28,8 +28,8 @@ export interface FreshEvents {
  * Compares the events that a webhook got since a time with those before it. A recovery has only older events,
  * so what it queues counts neither as fresh nor as waiting.
  *
- * $1 account, $2 webhook, $3 the time, $4 all types of events, $5 events of a span. The position of an event
- * is close to its time, so some of the newest before the time may belong behind it: they are left out. Cost:
+ * $1 account, $2 webhook, $3 the time, $4 all types of events, $5 events of a span. Positions follow times
+ * only roughly, so some events found for one span may belong to the other: they are left out. Cost:
  * $5 index entries for each type and span, and the rows of $5 events for each span.
  */
 const READ = statement('read-fresh-events')`
@@ -84,9 +84,12 @@ export async function readFreshEvents(
 ): Promise<FreshEvents> {
   const values = [accountId, webhookId, at.toISOString(), EVENT_TYPES, EVENTS_MAX];
   const rows = await runOn<FirstAttempts & { readonly isSince: boolean }>(pool, READ, values);
-  const of = (span: boolean): FirstAttempts | null => {
-    const row = rows.find(({ isSince }) => isSince === span);
-    return row === undefined ? null : { events: row.events, waiting: row.waiting, p95Ms: row.p95Ms };
+  return {
+    since: firstAttemptsOf(rows.find(({ isSince }) => isSince)),
+    before: firstAttemptsOf(rows.find(({ isSince }) => !isSince)),
   };
-  return { since: of(true), before: of(false) };
+}
+
+function firstAttemptsOf(row: FirstAttempts | undefined): FirstAttempts | null {
+  return row === undefined ? null : { events: row.events, waiting: row.waiting, p95Ms: row.p95Ms };
 }

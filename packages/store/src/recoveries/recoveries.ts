@@ -157,7 +157,7 @@ async function listPage(
   const from = [cursor?.createdAt.toISOString() ?? 'infinity', after ?? ''];
   const values = [accountId, webhookId, ...from, limit + 1];
   const rows = await runOn<RecoveryRow>(db.pool, listRecoveries, values);
-  return pageOf(rows.map(recoveryOf), limit, false);
+  return pageOf(rows.map(recoveryOf), limit);
 }
 
 /** @returns false when the webhook is gone, or has a recovery that runs. */
@@ -176,9 +176,22 @@ async function insert(
   const { types, only, reason } = request;
   const { matched, deadLetters, hasMore } = count;
   const values = [
-    ...[id, accountId, webhookId, since, until, types, only !== 'all', rate],
-    ...[matched, deadLetters, hasMore, String(range.after), String(range.last), asOf.toISOString()],
-    ...[only === 'dead_letters', reason ?? null],
+    id,
+    accountId,
+    webhookId,
+    since,
+    until,
+    types,
+    only !== 'all',
+    rate,
+    matched,
+    deadLetters,
+    hasMore,
+    String(range.after),
+    String(range.last),
+    asOf.toISOString(),
+    only === 'dead_letters',
+    reason ?? null,
   ];
   return db.transactions.run(async (tx) => {
     const inserted = await runIn(tx.client, insertRecovery, values);
@@ -224,12 +237,18 @@ export type RecoveryRow = Omit<Recovery, 'status' | 'only' | 'inProgress' | 'lef
 
 export function recoveryOf({ undeliveredOnly, deadLettersOnly, stopped, ...row }: RecoveryRow): Recovery {
   const { matched, queued, delivered, failed, endedAt } = row;
-  const status = endedAt === null ? 'running' : stopped ? 'stopped' : 'finished';
+  const status = statusOf(endedAt, stopped);
+  const onlyEvents = undeliveredOnly ? 'undelivered' : 'all';
   return {
     ...row,
     status,
-    only: deadLettersOnly ? 'dead_letters' : undeliveredOnly ? 'undelivered' : 'all',
+    only: deadLettersOnly ? 'dead_letters' : onlyEvents,
     inProgress: queued - delivered - failed,
     left: status === 'finished' ? 0 : Math.max(0, matched - queued),
   };
+}
+
+function statusOf(endedAt: Date | null, stopped: boolean): RecoveryStatus {
+  if (endedAt === null) return 'running';
+  return stopped ? 'stopped' : 'finished';
 }

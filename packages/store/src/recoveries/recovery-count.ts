@@ -18,9 +18,9 @@ export const RECOVERED = [...RECOVERED_EVENTS, 'dead_letters'] as const;
 export type Recovered = (typeof RECOVERED)[number];
 
 export interface RecoveryRequest {
-  /** Recorded at this time or later. Of dead letters it is the time when they were made. */
+  /** Events recorded, or dead letters made, at this time or later. */
   readonly since: Date;
-  /** Recorded before this time. Absent: before the count. */
+  /** Recorded or made before this time. Absent: before the count. */
   readonly until?: Date | undefined;
   /** Empty: every type that the webhook gets. Dead letters: one type at most. */
   readonly types: readonly EventType[];
@@ -40,7 +40,7 @@ export interface RecoveryCount {
   readonly until: Date;
   /** The moment of the count. What fails later is not part of the recovery. */
   readonly asOf: Date;
-  /** Events. */
+  /** Events, or dead letters when only these are sent. */
   readonly matched: number;
   /** Matched events that have a dead letter. */
   readonly deadLetters: number;
@@ -91,8 +91,8 @@ export async function planRecovery(
 }
 
 /**
- * The times that limit the events of a recovery. A span up to the count has no end here: its last position
- * ends it. With an `asOf` of an earlier count, newer events are looked at, and left out by their state.
+ * The times that limit the events of a recovery. If the span ends at the count, only `since` limits them, and
+ * the last position. After an earlier count, newer events are looked at, and left out by their state.
  */
 export function eventTimes(
   { since, until }: RecoveryPlan['span'],
@@ -137,7 +137,7 @@ async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number
   return { ...span, asOf, ...row, matched, deadLetters: matched, unknown: 0, hasMore: row.matched > matched };
 }
 
-/** Counts page by page, so that no statement takes long. Each type is read for itself: the order is free. */
+/** Counts page by page, so that no statement takes long. Each type is read alone, in index order. */
 async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number): Promise<RecoveryCount> {
   const { accountId, webhookId, subscription, request, span, range, asOf } = plan;
   const { rule, domains, types } = subscription;
@@ -146,7 +146,9 @@ async function countEvents(db: Database, plan: RecoveryPlan, eventsMax: number):
   let count: RecoveryCount = { ...span, asOf, ...NOTHING };
   let left = eventsMax;
   for (const type of wantedTypes(types, request.types)) {
-    for (let { after } = range, isLast = false; !isLast;) {
+    let { after } = range;
+    let isLast = false;
+    while (!isLast) {
       if (left === 0 || request.mayGoOn?.() === false) return { ...count, hasMore: true };
       const rowsMax = Math.min(EVENTS_PER_PAGE, left);
       const values = [...rangeValues(accountId, [type], times, { ...range, after }, rowsMax), ...rest];

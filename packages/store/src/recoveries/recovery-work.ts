@@ -123,25 +123,26 @@ async function step(client: PoolClient, id: RecoveryId, accountMax: number): Pro
     return record(client, recovery, { position, queued: 0, seconds: 0, ended: 'stopped' });
   const nothing = { position, queued: 0, ended: null };
   if (webhook.suspended) return record(client, recovery, { ...nothing, seconds: SUSPENDED_STEP_SECONDS });
-  const seconds = webhook.failing ? FAILING_STEP_SECONDS : STEP_SECONDS;
+  const idleSeconds = webhook.failing ? FAILING_STEP_SECONDS : STEP_SECONDS;
   const eventsMax = Math.min(accountMax, await capacity(client, recovery, webhook.failing));
-  if (eventsMax === 0) return record(client, recovery, { ...nothing, seconds });
+  if (eventsMax === 0) return record(client, recovery, { ...nothing, seconds: idleSeconds });
   const done = recovery.deadLettersOnly
     ? await queueLetters(client, recovery, eventsMax)
     : await queueEvents(client, recovery, webhook, eventsMax);
   // Other transactions hold the dead letters that are left.
   const isHeldUp = recovery.deadLettersOnly && done.queued === 0;
+  const secondsPerEvent = webhook.failing ? FAILING_STEP_SECONDS : 1 / rate;
   return record(client, recovery, {
     position: done.position,
     queued: done.queued,
-    seconds: isHeldUp ? seconds : done.queued * (webhook.failing ? FAILING_STEP_SECONDS : 1 / rate),
+    seconds: isHeldUp ? idleSeconds : done.queued * secondsPerEvent,
     ended: done.isLast ? 'finished' : null,
   });
 }
 
 /**
  * How many events a step may queue. Fresh events wait behind what was queued before them. So a recovery adds
- * nothing while as much as one step waits, and a slow endpoint slows its recovery down.
+ * nothing while as many events wait as one step has. This also slows the recovery of a slow endpoint down.
  */
 async function capacity(client: PoolClient, { webhookId, rate }: Running, failing: boolean): Promise<number> {
   const max = failing ? 1 : Math.ceil(rate * STEP_SECONDS);

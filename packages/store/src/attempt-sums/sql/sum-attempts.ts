@@ -33,8 +33,8 @@ export const LOCK_PROGRESS = `
   from attempt_sums for update skip locked`;
 
 /**
- * Begins a pass over all webhooks, unless no minute has ended since the last. $1 no attempt before it can
- * still appear; null: unknown.
+ * Begins a pass over all webhooks, unless no minute has ended since the last. $1 the time before which no
+ * attempt can still appear; null: unknown.
  */
 export const BEGIN_PASS = `
   update attempt_sums

@@ -57,7 +57,7 @@ export const countRecoverable = statement('count-recoverable')`
 /**
  * Finds the next events of a recovery, the oldest first. The statement looks at $7 events.
  *
- * $1 to $12 as above, $13 events at most. Returns each with its dead letter, beside the number of events
+ * $1 to $12 as above, $13 events at most. Returns each with its position, beside the number of events
  * looked at and the position of the last one. Without a fitting event, one row comes with these alone.
  */
 export const findRecoverable = statement('find-recoverable')`

@@ -64,8 +64,8 @@ export const stopRecovery = statement('stop-recovery')`
     returning queued`;
 
 /**
- * Finds the running recovery of each account that waits longest, and thereof the accounts that wait longest.
- * An account with many recoveries does not delay others: it gets one step of a run.
+ * Finds the running recoveries that wait longest: one of each account, the longest wait first.
+ * An account with many recoveries does not delay others: it gets one step in each run.
  *
  * $1 rows. Also returns the time until the next step is due, in milliseconds.
  */
@@ -107,7 +107,7 @@ export const lockRecoveredWebhook = statement('lock-recovered-webhook')`
 /**
  * The deliveries of a webhook that fresh events have to wait for: due, and not taken by a worker.
  *
- * $1 webhook, $2 the number from which on it does not matter.
+ * $1 webhook, $2 the number at which the count ends.
  */
 export const countWaiting = statement('count-waiting')`
     select count(*)::int as waiting
@@ -117,7 +117,7 @@ export const countWaiting = statement('count-waiting')`
     ) x`;
 
 /**
- * Records a step, and adds up outcomes.
+ * Records a step, and adds up outcomes. A recovery that is late catches up by one second at most.
  *
  * $1 recovery, $2 the last event looked at, $3 events queued, $4 seconds until the next step, $5 whether it
  * was the last step, $6 whether the recovery is stopped.
