@@ -28,11 +28,11 @@ export interface AccountLimits {
   readonly unverifiedDomains: number | null;
 }
 
-/** An account with its limits, and the number of what it has. */
+/** An account with its limits, and with counts of its keys, webhooks, domains and inboxes. */
 export interface AccountDetails extends Account {
   /** null: it is not suspended. */
   readonly suspendedAt: Date | null;
-  /** The address that gets mail about failing webhooks. null: nowhere. */
+  /** The address that gets mail about failing webhooks. null: no such mail. */
   readonly noticeEmail: string | null;
   readonly limits: AccountLimits;
   /** API keys that are not revoked. */
@@ -110,7 +110,7 @@ export function createAccountStore(db: Database, clock: Clock) {
     },
     /** Sets the given limits. @returns all limits, or null when the account does not exist. */
     async limit(id: AccountId, changes: Partial<AccountLimits>, by: Actor): Promise<AccountLimits | null> {
-      return db.transactions.run((tx) => limit(tx, id, changes, by));
+      return db.transactions.run((tx) => setLimits(tx, id, changes, by));
     },
   };
 }
@@ -128,24 +128,24 @@ async function update(
   const after = { ...before, ...change };
   if (isDeepStrictEqual(before, after)) return before;
   await tx.client.account.update({ where: { id }, data: after });
-  const isSame = before.noticeEmail === after.noticeEmail;
+  const isReplaced = before.noticeEmail !== null && before.noticeEmail !== after.noticeEmail;
   await recordAudit(tx, by, {
     action: 'account.update',
     accountId: id,
     target: id,
     count: 1,
     before: auditedValues(before, 'an address'),
-    after: auditedValues(after, isSame || before.noticeEmail === null ? 'an address' : 'another address'),
+    after: auditedValues(after, isReplaced ? 'another address' : 'an address'),
   });
   return after;
 }
 
-/** The audit keeps no address: it outlives an erasure. @param is stands for the address. */
-function auditedValues({ name, noticeEmail }: Required<AccountChange>, is: string) {
-  return { name, notice_email: noticeEmail === null ? null : is };
+/** The audit keeps no address: it outlives an erasure. @param placeholder stands for the address. */
+function auditedValues({ name, noticeEmail }: Required<AccountChange>, placeholder: string) {
+  return { name, notice_email: noticeEmail === null ? null : placeholder };
 }
 
-async function limit(
+async function setLimits(
   tx: Transaction,
   id: AccountId,
   changes: Partial<AccountLimits>,
@@ -159,8 +159,14 @@ async function limit(
   const { webhooks, domains, unverifiedDomains } = after;
   const data = { webhooksMax: webhooks, domainsMax: domains, unverifiedDomainsMax: unverifiedDomains };
   await tx.client.account.update({ where: { id }, data });
-  const change = { before: limitValues(before), after: limitValues(after) };
-  await recordAudit(tx, by, { action: 'account.limit', accountId: id, target: id, count: 1, ...change });
+  await recordAudit(tx, by, {
+    action: 'account.limit',
+    accountId: id,
+    target: id,
+    count: 1,
+    before: limitValues(before),
+    after: limitValues(after),
+  });
   return after;
 }
 

@@ -29,7 +29,7 @@ export interface ApiKey {
 
 /** A key that is neither revoked nor expired. */
 export interface ActiveKey extends ApiKey {
-  /** Its account is: no request is served. */
+  /** Its account is suspended, so the API serves no request. */
   readonly isSuspended: boolean;
 }
 

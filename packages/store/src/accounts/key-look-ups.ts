@@ -21,7 +21,7 @@ export const SERVED_AFTER_REVOCATION_MS = FOUND_FOR_MS + CLOCK_MARGIN_MS;
 
 /** A key's row without the digest, which is needed only to find it. */
 export type FoundKey = Omit<ApiKeyRow, 'digest'> & {
-  /** Its account is. */
+  /** Its account is suspended. */
   readonly isSuspended: boolean;
 };
 
@@ -29,6 +29,7 @@ type FoundRow = ApiKeyRow &
   Pick<FoundKey, 'isSuspended'> & {
     /** null: it does not expire. */
     readonly validForMs: number | null;
+    /** Its use in this hour is not stored yet. */
     readonly firstUse: boolean;
   };
 
@@ -79,20 +80,22 @@ const MARK_USED = statement('mark-keys-used')`
     )
     update api_keys set last_used_at = ${THIS_HOUR} where id = any (array(select s.id from stale s))`;
 
-/** Reads keys. Reads them again, once, when the answer took over a second after the wait for a connection. */
+const READS_MAX = 2;
+
+/** Reads keys. Reads them once more when the answer took over a second, without the wait for a connection. */
 async function readKeys(
   pool: Pool,
   digests: readonly Buffer[],
   nowMs: () => number,
-  isAgain = false,
 ): Promise<{ sentAtMs: number; rows: FoundRow[] }> {
-  const read = await onConnection(pool, async (client) => ({
-    sentAtMs: nowMs(),
-    rows: await run<FoundRow>(client, FIND_KEYS, [digests]),
-  }));
-  if (nowMs() - read.sentAtMs <= FOUND_FOR_MS) return read;
-  if (isAgain) throw new StoreUnavailableError('two look-ups of a key took over a second');
-  return readKeys(pool, digests, nowMs, true);
+  for (let reads = 0; reads < READS_MAX; reads += 1) {
+    const read = await onConnection(pool, async (client) => ({
+      sentAtMs: nowMs(),
+      rows: await run<FoundRow>(client, FIND_KEYS, [digests]),
+    }));
+    if (nowMs() - read.sentAtMs <= FOUND_FOR_MS) return read;
+  }
+  throw new StoreUnavailableError('two look-ups of a key took over a second');
 }
 
 /**
@@ -137,6 +140,7 @@ export function createKeyLookUps<Key>(
       keep(text, { key, sentAtMs, freshUntilMs });
     }
     if (unmarked.length > 0) markUsed(unmarked);
+    // Removes expired keys, and fresh ones beyond the maximum. The oldest come first.
     for (const [text, one] of found) {
       if (found.size <= FOUND_MAX && isFresh(one)) break;
       found.delete(text);

@@ -8,8 +8,8 @@ import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { SERVED_AFTER_REVOCATION_MS } from './key-look-ups.ts';
 
-/** null: it is not suspended. */
 interface Suspension {
+  /** null: the account is not suspended. */
   readonly suspendedAt: Date | null;
 }
 
@@ -26,10 +26,10 @@ export async function suspendAccount(
   suspendedAt: Date | null,
   by: Actor,
 ): Promise<Suspension | null> {
-  const now = await db.transactions.run((tx) => suspend(tx, id, suspendedAt, by));
+  const current = await db.transactions.run((tx) => suspend(tx, id, suspendedAt, by));
   // Also when nothing changed: the process that changed it may have stopped before this wait ended.
-  if (now !== null) await setTimeout(SERVED_AFTER_REVOCATION_MS);
-  return now;
+  if (current !== null) await setTimeout(SERVED_AFTER_REVOCATION_MS);
+  return current;
 }
 
 async function suspend(
@@ -41,7 +41,10 @@ async function suspend(
   await runIn(tx.client, lockAccount, [id]);
   const select = { suspendedAt: true };
   const before = await tx.client.account.findUnique({ where: { id }, select });
-  if (before === null || (before.suspendedAt === null) === (suspendedAt === null)) return before;
+  if (before === null) return null;
+  const wasSuspended = before.suspendedAt !== null;
+  const isSuspending = suspendedAt !== null;
+  if (wasSuspended === isSuspending) return before;
   const after = await tx.client.account.update({ where: { id }, data: { suspendedAt }, select });
   await recordAudit(tx, by, {
     action: suspendedAt === null ? 'account.resume' : 'account.suspend',

@@ -114,16 +114,20 @@ export async function recordAudit(
     target,
     webhookId ?? null,
     count,
-    before === undefined ? null : JSON.stringify(before, withoutAddresses),
-    after === undefined ? null : JSON.stringify(after, withoutAddresses),
-    withoutAddresses('note', actor.note ?? null),
+    before === undefined ? null : JSON.stringify(before, replaceAddresses),
+    after === undefined ? null : JSON.stringify(after, replaceAddresses),
+    actor.note === undefined ? null : withoutAddresses(actor.note),
   ];
   await (tx instanceof Transaction ? runIn(tx.client, insertEntry, values) : run(tx, insertEntry, values));
 }
 
 /** A replacer of `JSON.stringify`. An account's name, for example, may be an address. */
-function withoutAddresses(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll(ADDRESSES, '[address]') : value;
+function replaceAddresses(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? withoutAddresses(value) : value;
+}
+
+function withoutAddresses(text: string): string {
+  return text.replaceAll(ADDRESSES, '[address]');
 }
 
 /** @returns the newest entries first; null when `after` is no entry. */

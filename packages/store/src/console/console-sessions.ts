@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
-/** Who signed in, and the SHA-256 of the key that did. */
+/** The user who signed in, and the SHA-256 of the user's key. */
 interface ConsoleSession {
   readonly userName: string;
   readonly keyDigest: Buffer;

@@ -16,12 +16,12 @@ export const insertEntry = statement('record-audit')`
 export const findEntry = statement('find-audit-entry')`
     select created_at::text as at, id::text as id from audit where id = $1`;
 
-/** Columns with an index of their own. The first of several usually has the fewest entries of a value. */
+/** Columns with an index of their own. The first usually has the fewest entries of one value. */
 const INDEXED = ['target', 'actor', 'account_id', 'action'] as const;
 export type AuditCondition = (typeof INDEXED)[number];
 
-/** Between account and action, as the index `audit_of_account_by_action` has them. */
-const JOINED = " || ' ' || ";
+/** Joins account and action as the index `audit_of_account_by_action` does. */
+const JOINER = " || ' ' || ";
 
 /**
  * Lists entries, the newest first. Each set of conditions has its own statement. Postgres reads along one
@@ -52,7 +52,7 @@ function conditionsOf(given: readonly AuditCondition[]): string[] {
   const value = (column: AuditCondition) => `$${given.indexOf(column) + 5}::text`;
   const others = given.filter((column) => !indexed.includes(column));
   return [
-    `${indexed.join(JOINED)} = ${indexed.map(value).join(JOINED)}`,
+    `${indexed.join(JOINER)} = ${indexed.map(value).join(JOINER)}`,
     ...others.map((column) => `greatest(${column}, '') = ${value(column)}`),
   ];
 }
