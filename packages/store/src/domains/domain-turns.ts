@@ -41,8 +41,8 @@ const LONGEST_PAUSE_MS = 1_000;
 /**
  * Takes the turn for one domain, if it is free or has expired.
  *
- * Guarantee: a turn has one holder at a time. It expires, so a holder that crashed does not block the others
- * for longer.
+ * Guarantee: a turn has one holder at a time. A holder that crashed blocks the others only until its turn
+ * expires.
  *
  * $1 domain, $2 holder, $3 seconds until the turn expires. Returns the domain, or no row when the turn is
  * taken.
@@ -71,7 +71,7 @@ export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnL
      */
     async during<T>(name: string, work: (turn: DomainTurn) => Promise<T>): Promise<TurnResult<T>> {
       const holder = randomUUID();
-      const endsAtMs = await taken(db, name, holder, turnMs);
+      const endsAtMs = await waitForTurn(db, name, holder, turnMs);
       if (endsAtMs === null) return { kind: 'busy' };
       try {
         const turn: DomainTurn = {
@@ -90,10 +90,10 @@ export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnL
 /**
  * Polls for the turn, with growing pauses.
  *
- * @returns when the turn expires by this process's clock, which is never later than in Postgres; null when
- * the turn did not come free within the length of two turns.
+ * @returns when the turn expires, as `performance.now()` counts: never later than in Postgres. Null when the
+ * turn did not come free within the length of two turns.
  */
-async function taken(db: Database, name: string, holder: string, turnMs: number): Promise<number | null> {
+async function waitForTurn(db: Database, name: string, holder: string, turnMs: number): Promise<number | null> {
   const givesUpAtMs = performance.now() + 2 * turnMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     const askedAtMs = performance.now();

@@ -86,7 +86,7 @@ export function createDomainStore(db: Database, clock: Clock) {
     },
     /** @returns false when the domain does not exist. */
     async update(accountId: AccountId, id: DomainId, { status, records }: DomainState): Promise<boolean> {
-      const name = await changing(db, clock, accountId, async (client) => {
+      const name = await changeUnderLock(db, clock, accountId, async (client) => {
         const values = [accountId, id, status, JSON.stringify(records), clock.now()];
         return (await run<Named>(client, updateDomain, values))[0]?.name ?? null;
       });
@@ -94,9 +94,9 @@ export function createDomainStore(db: Database, clock: Clock) {
     },
     /** @returns false when the domain does not exist. */
     async delete(accountId: AccountId, id: DomainId): Promise<boolean> {
-      const name = await changing(db, clock, accountId, async (client) => {
-        const gone = 'delete from domains where account_id = $1 and id = $2 returning name';
-        const { rows } = await client.query<Named>(gone, [accountId, id]);
+      const name = await changeUnderLock(db, clock, accountId, async (client) => {
+        const deletion = 'delete from domains where account_id = $1 and id = $2 returning name';
+        const { rows } = await client.query<Named>(deletion, [accountId, id]);
         return rows[0]?.name ?? null;
       });
       return name !== null;
@@ -141,18 +141,18 @@ async function add(
   limits: DomainLimits,
 ): Promise<DomainAddition> {
   const id = newId('domain', clock);
-  let outcome: Exclude<DomainAddition, { kind: 'added' }> = { kind: 'taken' };
-  await changing(db, clock, accountId, async (client) => {
+  let refusal: Exclude<DomainAddition, { kind: 'added' }> = { kind: 'taken' };
+  await changeUnderLock(db, clock, accountId, async (client) => {
     const reached = await reachedDomainLimit(client, accountId, name, limits);
     if (reached !== null) {
-      outcome = reached;
+      refusal = reached;
       return null;
     }
     const values = [id, accountId, name, region, status, JSON.stringify(records), clock.now()];
     return (await run(client, addDomain, values)).length === 0 ? null : name;
   });
   const row = await db.prisma.domain.findFirst({ where: { id, accountId } });
-  return row === null ? outcome : { kind: 'added', domain: domainOf(row) };
+  return row === null ? refusal : { kind: 'added', domain: domainOf(row) };
 }
 
 async function release(db: Database, clock: Clock, name: string, by: Actor): Promise<DomainClaim | null> {
@@ -160,12 +160,17 @@ async function release(db: Database, clock: Clock, name: string, by: Actor): Pro
   if (owner === null) return null;
   const accountId = owner.accountId as AccountId;
   const released: DomainClaim[] = [];
-  await changing(db, clock, accountId, async (client) => {
+  await changeUnderLock(db, clock, accountId, async (client) => {
     const [gone] = await run<{ id: DomainId }>(client, releaseDomain, [accountId, name]);
     if (gone === undefined) return null;
     released.push({ accountId, id: gone.id, name });
-    const entry = { accountId, target: gone.id, count: 1, before: { name } };
-    await recordAudit(client, by, { action: 'domain.release', ...entry });
+    await recordAudit(client, by, {
+      action: 'domain.release',
+      accountId,
+      target: gone.id,
+      count: 1,
+      before: { name },
+    });
     return name;
   });
   return released[0] ?? null;
@@ -176,7 +181,7 @@ async function release(db: Database, clock: Clock, name: string, by: Actor): Pro
  *
  * @param change returns the name of the domain that it changed, or null.
  */
-async function changing(
+async function changeUnderLock(
   db: Database,
   clock: Clock,
   accountId: AccountId,

@@ -25,9 +25,8 @@ import type { SweptBlob } from './swept-blobs.ts';
 import { threadOf } from './thread-of.ts';
 
 /**
- * The block list is checked for at most this many senders. A well-formed address has up to 128 block list
- * entries, 17 KB together, and one transaction checks up to 100 targets. A message has one author, seldom
- * two.
+ * The block list is checked for at most this many senders. Up to 128 block list entries, 17 KB together, can
+ * match one address, and one transaction checks up to 100 targets. A message has one author, seldom two.
  */
 const SENDERS_MAX = 20;
 
@@ -113,8 +112,8 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
      * recipients up again.
      */
     async receive(message: IncomingMessage, claim?: SesMailClaim): Promise<Reception> {
-      const written = addressesOf(message.recipients);
-      const targets = targetsOf(await find([...written.keys()]), written);
+      const byAddress = recipientsByAddress(message.recipients);
+      const targets = targetsOf(await find([...byAddress.keys()]), byAddress);
       const blockingEntries = blockingEntriesOf(message);
       return db.transactions.run(async (tx): Promise<Reception> => {
         const messages: StoredMessage[] = [];
@@ -153,22 +152,25 @@ interface Target extends Omit<Recipient, 'address'> {
 }
 
 /** The recipients as written, keyed by the normalised address. */
-function addressesOf(recipients: readonly string[]): Map<string, string[]> {
-  const written = Map.groupBy(recipients, recipientAddress);
-  written.delete(null);
-  return written as Map<string, string[]>;
+function recipientsByAddress(recipients: readonly string[]): Map<string, string[]> {
+  const byAddress = Map.groupBy(recipients, recipientAddress);
+  byAddress.delete(null);
+  return byAddress as Map<string, string[]>;
 }
 
 /**
  * Groups the recipients by inbox, or by rule where there is no inbox. Sorted, so that two transactions take
  * the locks in the same order and never deadlock.
  */
-function targetsOf(found: readonly Recipient[], written: ReadonlyMap<string, readonly string[]>): Target[] {
+function targetsOf(
+  found: readonly Recipient[],
+  byAddress: ReadonlyMap<string, readonly string[]>,
+): Target[] {
   const targets = new Map<string, Target>();
   for (const { address, ...recipient } of found) {
     const key = recipient.inboxId ?? recipient.ruleId ?? '';
     const target = targets.get(key) ?? { ...recipient, receivedFor: [] };
-    target.receivedFor.push(...(written.get(address) ?? []).map(withAsciiDomain));
+    target.receivedFor.push(...(byAddress.get(address) ?? []).map(withAsciiDomain));
     targets.set(key, target);
   }
   return [...targets].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, target]) => target);

@@ -31,7 +31,7 @@ export const SWEEP_LEASE_MS = 10 * 60 * 1000;
 const SWEEP_EVERY = `interval '6 hours'`;
 /**
  * While the sweep waits for the table lock, every transaction that stores a message queues behind it. The
- * timeout is long enough for transactions that store a message now (milliseconds).
+ * transactions that it waits for take milliseconds.
  */
 const LOCK_TIMEOUT_MS = 100;
 
@@ -44,8 +44,10 @@ export type SweptBlobs = ReturnType<typeof createSweptBlobs>;
 export function createSweptBlobs({ pool }: Pick<Database, 'pool'>) {
   return {
     /**
-     * Starts the sweep if it is due; only one process gets it. The first call on a database only schedules
-     * a sweep. Also deletes the rows of blobs that were swept more than a day ago.
+     * Starts the sweep if it is due. The first call on a database only schedules a sweep. Also deletes the
+     * rows of blobs that were swept more than a day ago.
+     *
+     * @returns true when this process must sweep; one process gets each sweep.
      */
     async begin(): Promise<boolean> {
       // This runs before the sweep is started. If it fails, the sweep is still due.
@@ -81,8 +83,8 @@ export async function forgetSwept(pool: Pool, blobs: readonly SweptBlob[]): Prom
 }
 
 /**
- * A database without the row gets it, and no sweep: it may be empty only until its backup is restored. The
- * update does not see that row.
+ * A database without the row gets the row, and no sweep now: the database may be empty only until its backup
+ * is restored. The update does not see the new row.
  */
 const BEGIN = `
   with scheduled as (
@@ -105,7 +107,7 @@ const FORGET = `
   )
   delete from swept_blobs where id = any (array(select id from mine))`;
 
-/** This runs under a table lock. `not exists` may become a join that reads a whole index (decision 0012). */
+/** It also runs under a table lock. `not exists` may become a join that reads a whole index (decision 0012). */
 function unnamedAmong(ids: string): string {
   return `
     select c.id from unnest(${ids}) c (id)
@@ -114,8 +116,8 @@ function unnamedAmong(ids: string): string {
 }
 
 /**
- * Each `add-message` locks this table until its transaction ends. The exclusive lock waits for statements
- * that have run, so their rows are visible here. A statement that runs later sees the rows written here.
+ * Each `add-message` locks this table until its transaction ends. The exclusive lock waits for these
+ * transactions, so their rows are visible here. A later `add-message` sees the rows written here.
  *
  * Lock, statement and commit go to Postgres in one message. A process that stopped between them would block
  * every transaction that stores a message.

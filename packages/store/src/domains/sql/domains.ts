@@ -26,7 +26,7 @@ export function receives(domain: string): string {
 
 /**
  * Counts the account's domains, and those that are not verified. A name that the account adds now, in a turn
- * that has not ended, counts as both.
+ * that has not ended, is in both counts.
  *
  * Guarantee: after `lock-account` in the same transaction, no domain is missing and none counts twice.
  *
@@ -104,6 +104,9 @@ export const settleDomains = statement('settle-domains')`
 
 /**
  * Stores when a domain was first verified. The mark is permanent: such a domain never expires.
+ *
+ * The condition on `first_verified_at` means null. It has a form that no index has, so Postgres uses the index
+ * of names.
  *
  * $1 account, $2 name, $3 now. Run it after `settle-domains`, in the same transaction.
  */

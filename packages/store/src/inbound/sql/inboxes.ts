@@ -27,7 +27,7 @@ export const lockInbox = statement('lock-inbox')`
 /** A deleted address of a shared domain stays reserved for its account. */
 export const ADDRESS_RESERVED_DAYS = 30;
 
-/** A condition on an address of a shared domain: it belongs to no other account, and is reserved for none. */
+/** A condition on an address of a shared domain: no other account has the address, or has it reserved. */
 export function isFreeForAccount({ address, account }: Record<'address' | 'account', `$${number}`>): string {
   return `not exists (select from inboxes i where i.address = ${address} and i.account_id <> ${account})
       and not exists (select from inbound_routes r where r.match = ${address} and r.account_id <> ${account})

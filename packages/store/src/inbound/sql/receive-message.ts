@@ -3,8 +3,8 @@ import { receives } from '../../domains/sql/domains.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
- * domain. A rule gets live mail only: beside a test inbox it has a row of its own. On a domain that is not
- * shared, only the account counts that receives its mail. Mail to `postmaster`, alone or on a shared domain,
+ * domain. A rule gets live mail only: beside a test inbox it has a row of its own. If the domain is not shared,
+ * only the account that receives the domain's mail counts. Mail to `postmaster`, alone or on a shared domain,
  * is for the inbox that the operator named.
  *
  * $1 addresses as recipientAddress writes them, $2 shared domains. Returns one or two rows for each address
@@ -49,8 +49,8 @@ export const findRecipients = statement('find-recipients')`
  * Checks a message before it is stored for an inbox, or for a rule without an inbox. `repeated`: the same
  * bytes arrived in the same envelope within the last hour. `blocked`: the account's block list holds it.
  *
- * Also returns the time: after a wait for the lock of the inbox, so its messages have times in the order of
- * their commits.
+ * Also returns the time, which it reads under the lock of the inbox. So the times of the inbox's messages are
+ * in the order of their commits.
  *
  * $1 account, $2 inbox or null, $3 rule or null, $4 digest, $5 block list entries that would hold the
  * message. If $5 is null, any entry of the account holds it.
