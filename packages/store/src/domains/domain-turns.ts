@@ -93,7 +93,12 @@ export function createDomainTurns(db: Database, { operationMs, marginMs }: TurnL
  * @returns when the turn expires, as `performance.now()` counts: never later than in Postgres. Null when the
  * turn did not come free within the length of two turns.
  */
-async function waitForTurn(db: Database, name: string, holder: string, turnMs: number): Promise<number | null> {
+async function waitForTurn(
+  db: Database,
+  name: string,
+  holder: string,
+  turnMs: number,
+): Promise<number | null> {
   const givesUpAtMs = performance.now() + 2 * turnMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     const askedAtMs = performance.now();

@@ -26,9 +26,9 @@ export type FoundMessage = Pick<
   | 'subject'
 >;
 
-/** Of an inbox, or of an account's rules. */
+/** Maximum messages read of an inbox, and maximum events of one type read of an account. */
 const LOOKED_AT_MAX = 1_000;
-/** Of a sender in all accounts, to find those in one account. */
+/** Maximum messages read of a sender in all accounts, to find those in one account. */
 const SENT_LOOKED_AT_MAX = 10_000;
 
 interface Bounds {

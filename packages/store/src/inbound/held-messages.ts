@@ -5,7 +5,7 @@ import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
 import { INBOX_IS_THERE, SUBJECT } from './sql/read-messages.ts';
 
-/** A message of any account that screening holds, without its text. */
+/** A held message of any account, without its text. */
 export interface HeldMessage {
   readonly id: MessageId;
   readonly accountId: AccountId;
@@ -63,9 +63,9 @@ const NEWEST_OF_ACCOUNT = `
         ${NEWEST} limit $4`;
 
 /**
- * Reads held messages, the newest first, and the last one that the search looks at. The reason has no index.
- * So a search looks at the newest alone: a reason that few have would read all. The rows of a deleted inbox
- * stay for a while, and do not fit.
+ * Reads the held messages that fit, the newest first, and the last message that the search looks at. The
+ * reason has no index. So the search looks only at the newest $4: a rare reason would make it read all. The
+ * rows of a deleted inbox stay for a while, and do not fit.
  *
  * $1 to $4 as in `newest`, $5 reason or null, $6 rows. `isLast`: the search ends at this message, because it
  * is number $4.
@@ -87,7 +87,7 @@ const LIST = listOf('find-held-messages', NEWEST_OF_ALL);
 const LIST_OF_ACCOUNT = listOf('find-held-messages-of-account', NEWEST_OF_ACCOUNT);
 
 /**
- * Reads messages by the entries of their release, the last release first.
+ * Finds released messages by the audit entries of their releases, the last release first.
  *
  * $1 the oldest release, $2 account or null, $3 entries. Cost: the releases of all accounts since $1.
  */
@@ -104,8 +104,8 @@ const LIST_RELEASED = statement('list-released-messages')`
     order by a.created_at desc, a.id desc`;
 
 /**
- * Counts the newest $1 held messages by reason, without the rows of deleted inboxes. A relay deletes few of
- * these at a time, so the limit comes first: it bounds what is read.
+ * Counts the newest $1 held messages by reason, without the rows of deleted inboxes. A relay deletes those
+ * rows slowly. So the limit applies before they are left out: it bounds what is read.
  */
 const COUNT = statement('count-held-messages')`
     with newest as materialized (
@@ -137,9 +137,9 @@ const COUNT_OF_ACCOUNT = statement('count-held-messages-of-account')`
       limit $2
     ) h`;
 
-/** A list or a count looks at so many held messages. */
+/** Maximum number of held messages that a list or a count reads. */
 export const HELD_COUNTED_MAX = 10_000;
-/** For one account. */
+/** Maximum count of the held messages of one account. */
 export const HELD_OF_ACCOUNT_COUNTED_MAX = 500;
 
 export interface HeldCount {
@@ -190,8 +190,8 @@ export async function countHeldMessages({ pool }: { readonly pool: Pool }): Prom
 }
 
 /**
- * The held messages of an account, counted up to `HELD_OF_ACCOUNT_COUNTED_MAX`. Too few while the newest
- * `HELD_COUNTED_MAX` are mostly of deleted inboxes.
+ * The held messages of an account, counted up to `HELD_OF_ACCOUNT_COUNTED_MAX`. The count is too low while
+ * most of the newest `HELD_COUNTED_MAX` belong to deleted inboxes.
  */
 export async function countHeldOf({ pool }: { readonly pool: Pool }, accountId: AccountId): Promise<number> {
   const rows = await runOn<{ messages: number }>(pool, COUNT_OF_ACCOUNT, [

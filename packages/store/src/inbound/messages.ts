@@ -85,7 +85,7 @@ export function createMessageStore(db: Database, clock: Clock) {
   return {
     async find({ accountId, kind }: MailReader, id: MessageId): Promise<MessageDetails | null> {
       const where = { messageId: id };
-      // Read first: a message that is still there afterwards had all of them.
+      // Attachments are read first. If the message still exists afterwards, no attachment was missing.
       const files = await db.prisma.messageAttachment.findMany({ where, orderBy: { position: 'asc' } });
       const row = await db.prisma.message.findFirst({
         where: { id, accountId, kind },
@@ -195,7 +195,7 @@ async function list(
  * Limits for `read-records`. It reads one character more than a record may have bytes, so a longer text is
  * recognised.
  */
-const RECORD = [LIMITS.recordTextBytes + 1, LIMITS.recordEntries, LIMITS.recordNameLength] as const;
+const RECORD_LIMITS = [LIMITS.recordTextBytes + 1, LIMITS.recordEntries, LIMITS.recordNameLength] as const;
 
 /** Keeps the order. Messages that were deleted meanwhile are left out. */
 async function recordsOf(
@@ -203,7 +203,7 @@ async function recordsOf(
   messages: readonly { readonly id: string }[],
 ): Promise<ReceivedMessage[]> {
   const ids = messages.map(({ id }) => id);
-  const records = await runOn<ReceivedMessage>(db.pool, readRecords, [ids, ...RECORD]);
+  const records = await runOn<ReceivedMessage>(db.pool, readRecords, [ids, ...RECORD_LIMITS]);
   const byId = new Map(records.map((record): [string, ReceivedMessage] => [record.id, record]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
@@ -236,10 +236,11 @@ async function release(tx: Transaction, clock: Clock, { reader, id, by }: Releas
   // rule keeps its messages.
   if (inboxId !== null && locked.length === 0) return 'missing';
   const joined = inboxId === null ? null : await threadOf(tx, inboxId, held);
-  const newThread = inboxId === null || joined !== null ? null : newId('thread', clock);
+  const startsThread = inboxId !== null && joined === null;
+  const newThread = startsThread ? newId('thread', clock) : null;
   const released = await runIn(tx.client, releaseMessage, [id, joined, newThread]);
   if (released.length === 0) return (await exists(tx, id)) ? 'not-held' : 'missing';
-  const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD]);
+  const [record] = await runIn<ReceivedMessage>(tx.client, readRecords, [[id], ...RECORD_LIMITS]);
   if (record === undefined) throw new Error(`${id} was released and is gone`);
   await recordReception(tx, clock, record);
   const before = { held_reason: held.heldReason };

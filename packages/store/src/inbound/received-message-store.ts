@@ -162,10 +162,7 @@ function recipientsByAddress(recipients: readonly string[]): Map<string, string[
  * Groups the recipients by inbox, or by rule where there is no inbox. Sorted, so that two transactions take
  * the locks in the same order and never deadlock.
  */
-function targetsOf(
-  found: readonly Recipient[],
-  byAddress: ReadonlyMap<string, readonly string[]>,
-): Target[] {
+function targetsOf(found: readonly Recipient[], byAddress: ReadonlyMap<string, readonly string[]>): Target[] {
   const targets = new Map<string, Target>();
   for (const { address, ...recipient } of found) {
     const key = recipient.inboxId ?? recipient.ruleId ?? '';

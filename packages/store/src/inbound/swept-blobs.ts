@@ -107,7 +107,7 @@ const FORGET = `
   )
   delete from swept_blobs where id = any (array(select id from mine))`;
 
-/** It also runs under a table lock. `not exists` may become a join that reads a whole index (decision 0012). */
+/** May run under a table lock. `not exists` could become a join that reads a whole index (decision 0012). */
 function unnamedAmong(ids: string): string {
   return `
     select c.id from unnest(${ids}) c (id)

@@ -104,7 +104,7 @@ type ThreadRemoval =
 
 /** Messages per transaction, where a call changes all messages of a thread. */
 const STEP_MESSAGES = 500;
-/** One call changes 10,000 messages. Other accounts wait for it. */
+/** So one call changes at most 10,000 messages. Other accounts wait for it. */
 const STEPS_MAX = 20;
 
 export type ThreadStore = ReturnType<typeof createThreadStore>;
@@ -139,8 +139,8 @@ export function createThreadStore(db: Database, clock: Clock) {
       return pageOf(rows, limit, upwards);
     },
     /**
-     * Threads with a message that matches, that with the newest message first. It looks only at the newest
-     * messages of the time span: `LIMITS.searchedMessages` received and as many sent ones.
+     * Finds threads with a matching message. The thread with the newest message comes first. It looks only at
+     * the newest messages of the time span: `LIMITS.searchedMessages` received and as many sent ones.
      *
      * @returns null when the cursor is not a thread of the inbox.
      */
@@ -235,7 +235,7 @@ async function searchFrom(
   return pageOf(rows, limit, upwards);
 }
 
-/** It looks at each message once, so it also ends while another call marks them otherwise. */
+/** It looks at each message once. So it ends even while another call marks the messages the other way. */
 async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
   let last: { readonly createdAt: Date | string; readonly id: string } = { createdAt: '-infinity', id: '' };
   for (let steps = 0; steps < STEPS_MAX; steps += 1) {
@@ -248,9 +248,8 @@ async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean)
 }
 
 /**
- * Deletes the messages that the thread has now: one that arrives during the steps stays. The messages of each
- * step become a deleted inbox of their own. A relay may delete and forget it at once, while the next step
- * runs.
+ * Deletes the messages that the thread has now: one that arrives during the steps stays. Each step moves its
+ * messages to a deleted inbox of their own. A relay may delete and forget that inbox while the next step runs.
  */
 async function remove(db: Database, clock: Clock, inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
   const values = [inboxId, id, STEPS_MAX * STEP_MESSAGES + 1];

@@ -105,8 +105,8 @@ export const settleDomains = statement('settle-domains')`
 /**
  * Stores when a domain was first verified. The mark is permanent: such a domain never expires.
  *
- * The condition on `first_verified_at` means null. It has a form that no index has, so Postgres uses the index
- * of names.
+ * The condition on `first_verified_at` means null. It has a form that no index has, so Postgres finds the row
+ * by its name.
  *
  * $1 account, $2 name, $3 now. Run it after `settle-domains`, in the same transaction.
  */

@@ -31,19 +31,21 @@ export const findMessagesById = statement('find-messages-by-id')`
     ${SEARCH} and m.message_id = $1 and ${OF_ACCOUNT_OR_ALL} ${NEWEST}`;
 
 /**
- * The address of the sender, as the index `messages_by_plain_sender` has it. Mail that was stored before the
- * column `sender` was there has its letters of ASCII in lower case.
+ * The address of the sender, as the index `messages_by_plain_sender` has it. If mail was stored before the
+ * column `sender` existed, only the ASCII letters of the address are in lower case.
  */
 const SENDER = `left(coalesce(m.sender, lower(rtrim(substring(m.from_address collate "C" from '[^<]*$'), '>'))), 320)`;
 
 /**
  * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
- * a rule is found by its events, in the accounts that have a rule for the address, or its domain.
+ * a rule is found by its events, in the accounts that have a rule for the address, or its domain. The data of
+ * these events begins with `{"object":"message","id":"` and an id of 30 characters. A held message that was
+ * released has two events.
  *
  * $1 the address as `senderAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
- * address as `inboundAddress` writes it, or null, $5 at most so many messages of an inbox, or events of a
- * type in an account, are looked at, $6 with an account: at most so many messages of the sender, $7 a regular
- * expression for $1 in any case.
+ * address as `inboundAddress` writes it, or null, $5 maximum number of messages read per inbox, and of events
+ * read per account and type, $6 maximum number of messages read of the sender if $3 is an account, $7 a
+ * regular expression for $1 in any case.
  */
 export const findMessagesByAddress = statement('find-messages-by-address')`
     with sent as materialized (
@@ -106,7 +108,7 @@ export const findMessagesByAddress = statement('find-messages-by-address')`
  *
  * @param own the attachments `a` of the message @param shown the texts of each
  */
-export const fileBytes = (own: string, ...shown: readonly string[]): string => `
+export const attachmentTextBytes = (own: string, ...shown: readonly string[]): string => `
     (select coalesce(sum(f.bytes), 0)::int
      from (select octet_length(concat(${shown.join(', ')})) as bytes from ${own}
            order by a.position limit ${LIMITS.recordEntries}) f)`;
@@ -117,7 +119,7 @@ const cutList = (list: string): string => `${list}[:${LIMITS.recordEntries}]`;
 /** The bytes of the texts that a list reads of a message `m`. Its record may have fewer. */
 const RECORD_BYTES = `
     least(coalesce(octet_length(m.text), 0), ${LIMITS.recordTextBytes})
-      + ${fileBytes('message_attachments a where a.message_id = m.id', ...['a.filename', 'a.content_type', 'a.content_id'].map(cutName))}
+      + ${attachmentTextBytes('message_attachments a where a.message_id = m.id', ...['a.filename', 'a.content_type', 'a.content_id'].map(cutName))}
       + octet_length(concat(m.from_address, ${['m.subject', 'm.message_id', 'm.in_reply_to'].map(cutName).join(', ')},
           array_to_string(${['m.to_addresses', 'm.cc_addresses', 'm.reply_to_addresses', 'm.received_for'].map(cutList).join(' || ')}, '')))`;
 

@@ -3,8 +3,8 @@ import { receives } from '../../domains/sql/domains.ts';
 
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
- * domain. A rule gets live mail only: beside a test inbox it has a row of its own. If the domain is not shared,
- * only the account that receives the domain's mail counts. Mail to `postmaster`, alone or on a shared domain,
+ * domain. A rule gets live mail only: beside a test inbox it has a row of its own. On a domain that is not
+ * shared, only the account that receives its mail counts. Mail to `postmaster`, alone or on a shared domain,
  * is for the inbox that the operator named.
  *
  * $1 addresses as recipientAddress writes them, $2 shared domains. Returns one or two rows for each address

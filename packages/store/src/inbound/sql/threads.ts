@@ -1,6 +1,6 @@
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
-import { fileBytes } from './read-messages.ts';
+import { attachmentTextBytes } from './read-messages.ts';
 
 /**
  * Finds the thread that a message joins. The first reference that the inbox received or sent decides. If
@@ -45,8 +45,8 @@ export const findThread = statement('find-thread')`
     ) as "threadId"`;
 
 /**
- * Whether all that a thread `t` received is read. With the inbox, one index has only the unread messages of
- * the thread. Held messages have no thread.
+ * Whether all that a thread `t` received is read. An index by inbox and thread has only unread messages, so
+ * the condition names both. Held messages have no thread.
  */
 const IS_READ = `
   (select true from messages m
@@ -112,7 +112,7 @@ const IS_UNREAD = "m.inbox_id = $1 and not m.read and m.status <> 'held'";
 
 /**
  * Unread threads. An index has the unread messages of the inbox, so each of up to 1,000 unread threads is
- * found by one look. Only an inbox with more of them is read thread by thread.
+ * found by one look-up. If an inbox has more, all its threads are read.
  */
 const unreadThreads = (range: string): string => `
       with recursive unread as (
@@ -140,8 +140,8 @@ export const unreadThreadsBefore = pageOfThreads('unread-threads-before', unread
 const mentions = (pattern: `$${number}`, text: string): string =>
   `(${pattern}::text is null or ${text} ~ ${pattern}::text)`;
 
-/** The columns of a message for a search. Its text is read only when the search has a word. */
-const searched = (m: string, hasFile: string, bcc: string): string => `
+/** The column `matches` of a message for a search. Its text is read only when the search has a word. */
+const matchesSearch = (m: string, hasFile: string, bcc: string): string => `
          ${mentions('$6', `${m}.from_address`)} and ${mentions('$7', `array_to_string(${m}.to_addresses, ' ')`)}
            and ${mentions('$8', `array_to_string(${m}.cc_addresses, ' ')`)} and ${mentions('$9', bcc)}
            and ($10::bool is null or $10 = (${hasFile} is not null))
@@ -153,9 +153,9 @@ const searched = (m: string, hasFile: string, bcc: string): string => `
 const IN_TIME = (at: string): string => `${at} >= $3::timestamptz and ${at} < $4::timestamptz`;
 
 /**
- * Finds threads of an inbox by their messages, that with the newest message first. It looks only at the
- * newest messages of the time span: at most $11 received and $11 sent ones. Of a text it reads at most $12
- * characters.
+ * Finds threads of an inbox by their messages. The thread with the newest message comes first. It looks only
+ * at the newest messages of the time span: at most $11 received and $11 sent ones. It reads at most $12
+ * characters of a text.
  *
  * $1 inbox, $2 read or unread threads (null: both), $3 since, $4 until, $5 a regular expression for subject,
  * addresses or body, $6 to $9 regular expressions for From, To, Cc and Bcc, $10 whether the message has a
@@ -167,7 +167,7 @@ export const searchThreads = statement('search-threads')`
       (select r.* from unnest('{received,released}'::message_status[]) s (status)
        cross join lateral (
          select m.thread_id, m.id, m.created_at,
-                ${searched('m', '(select true from message_attachments a where a.message_id = m.id limit 1)', "''")}
+                ${matchesSearch('m', '(select true from message_attachments a where a.message_id = m.id limit 1)', "''")}
          from messages m
          where m.inbox_id = $1 and m.status = s.status and ${IN_TIME('m.created_at')}
          order by m.created_at desc, m.id desc limit $11
@@ -175,7 +175,7 @@ export const searchThreads = statement('search-threads')`
        order by r.created_at desc, r.id desc limit $11)
       union all
       (select s.thread_id, s.email_id, s.created_at,
-              ${searched('e', '(select true from email_attachments a where a.email_id = e.id limit 1)', "array_to_string(e.bcc_addresses, ' ')")}
+              ${matchesSearch('e', '(select true from email_attachments a where a.email_id = e.id limit 1)', "array_to_string(e.bcc_addresses, ' ')")}
        from (select * from inbox_sends where inbox_id = $1 and ${IN_TIME('created_at')}
              order by created_at desc limit $11) s
        cross join lateral (select * from emails where id = s.email_id offset 0) e)
@@ -258,7 +258,7 @@ export const readThread = statement('read-thread')`
  * Marks some of a thread's received messages, the oldest first.
  *
  * $1 inbox, $2 thread, $3 true for read, $4 and $5 time and id of the message after which it begins, $6
- * maximum number of messages. Returns the last message when it has marked so many: more may follow.
+ * maximum number of messages. Returns the last message of a step with $6 messages: more may follow.
  */
 export const markThread = statement('mark-thread')`
     with step as materialized (
@@ -287,13 +287,13 @@ function pageOfEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): S
   return statement(name)`
     select e.id, e.created_at as "createdAt", e.bytes from (
       (select m.id, m.created_at,
-              ${shown('m')} + ${fileBytes('message_attachments a where a.message_id = m.id', 'a.filename')}
+              ${shown('m')} + ${attachmentTextBytes('message_attachments a where a.message_id = m.id', 'a.filename')}
                 + octet_length(concat(m.from_address, m.subject, m.message_id, m.in_reply_to, array_to_string(
                     m.to_addresses || m.cc_addresses || m.reply_to_addresses || m.reference_ids, ''))) as bytes
        from messages m where m.thread_id = $1 and ${range('m.created_at', 'm.id')})
       union all
       (select e.id, s.created_at,
-              ${shown('e')} + ${fileBytes('email_attachments a where a.email_id = e.id', 'a.filename')}
+              ${shown('e')} + ${attachmentTextBytes('email_attachments a where a.email_id = e.id', 'a.filename')}
                 + octet_length(concat(e.from_address, e.subject, array_to_string(
                     e.to_addresses || e.cc_addresses || e.bcc_addresses || e.reply_to_addresses, '')))
        from inbox_sends s join emails e on e.id = s.email_id
