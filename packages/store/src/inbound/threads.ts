@@ -249,7 +249,7 @@ async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean)
 
 /**
  * Deletes the messages that the thread has now: one that arrives during the steps stays. Each step moves its
- * messages to a deleted inbox of their own. A relay may delete and forget that inbox while the next step runs.
+ * messages to a deleted inbox of their own. A relay may delete and forget that inbox during the next step.
  */
 async function remove(db: Database, clock: Clock, inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
   const values = [inboxId, id, STEPS_MAX * STEP_MESSAGES + 1];

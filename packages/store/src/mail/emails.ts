@@ -192,8 +192,8 @@ async function pageOfTestKey(
   { take }: PageRange,
   { cursor, upwards }: PagePosition,
 ): Promise<ListedEmail[]> {
-  const statement = upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER;
-  return runOn(pool, statement, [accountId, cursor?.createdAt ?? 'infinity', cursor?.id ?? '', take]);
+  const page = upwards ? TEST_EMAILS_BEFORE : TEST_EMAILS_AFTER;
+  return runOn(pool, page, [accountId, cursor?.createdAt ?? 'infinity', cursor?.id ?? '', take]);
 }
 
 function visibleTo({ accountId, kind }: MailReader) {

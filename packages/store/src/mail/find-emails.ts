@@ -24,7 +24,7 @@ export interface FoundEmail extends Omit<ListedEmail, 'replyTo' | 'headers' | 't
   readonly attachments: readonly string[];
 }
 
-/** An address or a domain finds only mail that this release or a later one stored. */
+/** An address or a domain does not find mail that an earlier release stored. */
 export type EmailSearch =
   /** A recipient: to, cc or bcc. As `plainAddress` writes it. */
   | { readonly by: 'address'; readonly text: string }
@@ -43,7 +43,7 @@ interface Bounds {
   readonly limit: number;
 }
 
-/** With an account, so many messages of all accounts are looked at. With a key, so many of its account. */
+/** Maximum messages read: those of all accounts, to find one account's; or those of a key's account. */
 const LOOKED_AT_MAX = 10_000;
 
 const BY: Readonly<Record<EmailSearch['by'], Statement>> = {

@@ -54,32 +54,34 @@ async function send(
 ): Promise<SendOutcome | null> {
   const { accountId, kind, drafts, reply } = request;
   const addresses = drafts.map(({ from }) => inboxAddressOf(from));
-  const idOf = await lockSenders(
+  const inboxIds = await lockSenders(
     tx,
     request,
     addresses.filter((address) => address !== null),
   );
-  if (reply !== undefined && !(await threadExists(tx, reply, [...idOf.values()]))) return { kind: 'missing' };
+  if (reply !== undefined && !(await threadExists(tx, reply, [...inboxIds.values()]))) {
+    return { kind: 'missing' };
+  }
   const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
   if (sent === undefined) throw new Error('the statement did not answer');
   const outcome = outcomeOf(sent, answer);
   if (outcome?.kind !== 'stored') return outcome;
-  const notes = [];
+  const records = [];
   for (const [index, draft] of drafts.entries()) {
     const address = addresses[index] ?? '';
-    const inboxId = idOf.get(address);
+    const inboxId = inboxIds.get(address);
     if (inboxId === undefined) continue;
     const counted = { emailId: answer.ids[index], address, messages: reply?.messages ?? 1 };
     if (inboxId === null) {
-      notes.push({ ...counted, inboxId, threadId: null, isNew: false });
+      records.push({ ...counted, inboxId, threadId: null, isNew: false });
       continue;
     }
     const joined = reply?.threadId ?? (await threadOf(tx, inboxId, headerIdsOf(draft)));
     const threadId = joined ?? newId('thread', clock);
-    notes.push({ ...counted, inboxId, threadId, isNew: joined === null, subject: draft.subject });
+    records.push({ ...counted, inboxId, threadId, isNew: joined === null, subject: draft.subject });
   }
-  await runIn(tx.client, addInboxSends, [accountId, kind, JSON.stringify(notes)]);
-  if (kind === 'live') await refuseOverLimit(tx, accountId, notes);
+  await runIn(tx.client, addInboxSends, [accountId, kind, JSON.stringify(records)]);
+  if (kind === 'live') await refuseOverLimit(tx, accountId, records);
   return outcome;
 }
 
@@ -120,13 +122,13 @@ async function threadExists(
 async function refuseOverLimit(
   tx: Transaction,
   accountId: AccountId,
-  notes: readonly { readonly address: string; readonly threadId: ThreadId | null }[],
+  records: readonly { readonly address: string; readonly threadId: ThreadId | null }[],
 ): Promise<void> {
   const [judged] = await runIn<{ inboxIsOver: boolean; threadIsOver: boolean }>(tx.client, judgeInboxSends, [
     accountId,
-    [...new Set(notes.map(({ address }) => address))],
+    [...new Set(records.map(({ address }) => address))],
     LIMITS.inboxSendsPerHour,
-    [...new Set(notes.flatMap(({ threadId }) => threadId ?? []))],
+    [...new Set(records.flatMap(({ threadId }) => threadId ?? []))],
     LIMITS.threadSendsPerHour,
   ]);
   if (judged?.inboxIsOver === true) throw new OverLimit('inbox-over-limit');

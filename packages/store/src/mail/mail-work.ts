@@ -8,10 +8,7 @@ import { forgiveFault } from './sql/end-emails.ts';
 import { takeMail } from './take-mail.ts';
 import type { MailClaim, MailRules, TakenEmail } from './take-mail.ts';
 
-/**
- * The outstanding mail as a worker sees it. A message that an end leaves out, or answers with null, no
- * longer belongs to the caller.
- */
+/** The outstanding mail as a worker sees it. */
 export type MailWork = ReturnType<typeof createMailWork>;
 
 export function createMailWork(db: Database, clock: Clock, rules: MailRules) {

@@ -140,12 +140,13 @@ function filesOf(drafts: readonly EmailDraft[], ids: readonly EmailId[]) {
   const contents = Buffer.allocUnsafe(
     sumOf(drafts.flatMap(({ attachments }) => attachments).map(decodedBytes)),
   );
-  let begins = 0;
+  let end = 0;
   const files = drafts.flatMap(({ attachments }, index) =>
     attachments.map(({ content, ...file }, position) => {
+      const begins = end;
       const bytes = contents.write(content, begins, 'base64');
-      begins += bytes;
-      return { ...file, emailId: ids[index], position, begins: begins - bytes, bytes };
+      end += bytes;
+      return { ...file, emailId: ids[index], position, begins, bytes };
     }),
   );
   return { files, contents };

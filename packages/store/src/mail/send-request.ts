@@ -20,7 +20,7 @@ export interface SendRequest {
   readonly domains: readonly string[];
   /** null: a repetition sends again. */
   readonly idempotency: Idempotency | null;
-  /** The HTTP request and its key. The mail is found by them; no route shows them. */
+  /** The API key and the HTTP request. Operators find the mail by them; no HTTP route shows them. */
   readonly sentBy?: { readonly keyId: ApiKeyId; readonly requestId: string };
   /** Set for a reply of one message. */
   readonly reply?: SentReply;
@@ -31,7 +31,7 @@ export interface SentReply {
   readonly threadId: ThreadId;
   /** The messages that it counts as in the hourly limit of the inbox's address. */
   readonly messages: number;
-  /** The addresses that do not get it. A repetition under the idempotency key is told again. */
+  /** The addresses that do not get it. A repetition under the idempotency key returns the same list. */
   readonly skipped: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface Idempotency {
 }
 
 export type SendOutcome =
-  /** In the order of the drafts. `repeated`: what the first request was told; nothing was stored now. */
+  /** In the order of the drafts. `repeated`: the answer to the first request; nothing was stored now. */
   | ({ readonly kind: 'stored' | 'repeated' } & SendAnswer)
   /** Another request, or one that still runs, has the idempotency key. */
   | { readonly kind: 'conflict'; readonly why: 'another request' | 'unfinished' }
@@ -57,13 +57,13 @@ export type SendOutcome =
 
 export interface SendAnswer {
   readonly ids: readonly EmailId[];
-  /** Those of a reply. */
+  /** The addresses that do not get a reply; empty for other mail. */
   readonly skipped: readonly string[];
 }
 
 /**
  * An answer as it is stored: the ids, and behind them the list of skipped addresses if there are any. The
- * last release reads ids only. It has no replies, and only replies skip addresses.
+ * previous release reads ids only. It has no replies, and only replies skip addresses.
  */
 export type StoredAnswer = readonly (EmailId | readonly string[])[];
 

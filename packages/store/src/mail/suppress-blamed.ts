@@ -12,11 +12,11 @@ export function suppressionValues(
   blamed: readonly BlamedAddress[],
   clock: Clock,
 ): [ids: string[], addresses: string[], origins: string[]] {
-  const wishes = addressesToSuppress(blamed);
+  const suppressed = addressesToSuppress(blamed);
   return [
-    wishes.map(() => newId('suppression', clock)),
-    wishes.map(({ address }) => address),
-    wishes.map(({ reason }) => reason),
+    suppressed.map(() => newId('suppression', clock)),
+    suppressed.map(({ address }) => address),
+    suppressed.map(({ reason }) => reason),
   ];
 }
 
@@ -27,8 +27,8 @@ export async function suppressBlamed(
   email: { readonly id: EmailId; readonly accountId: AccountId },
   clock: Clock,
 ): Promise<void> {
-  const [ids, ...wishes] = suppressionValues(blamed, clock);
+  const [ids, addresses, origins] = suppressionValues(blamed, clock);
   if (ids.length === 0) return;
-  const values = [ids, ...wishes, email.accountId, email.id];
+  const values = [ids, addresses, origins, email.accountId, email.id];
   await runIn(tx.client, suppressReported, values);
 }

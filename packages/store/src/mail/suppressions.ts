@@ -42,7 +42,7 @@ export interface AddedSuppression {
 
 export interface Additions {
   readonly added: readonly AddedSuppression[];
-  /** The deliveries of their events. */
+  /** The number of deliveries of their events, at most. */
   readonly deliveries: number;
 }
 
@@ -159,17 +159,17 @@ async function add(
   const data = addresses.map((address) => unsubscribed(address, now));
   const recipients = addresses.map((address) => [address]);
   const batch = newEvents('email.unsubscribed', data, clock, recipients);
-  const given = addresses.map(() => newId('suppression', clock));
+  const newIds = addresses.map(() => newId('suppression', clock));
   const row = await recordCause<{
     addresses: readonly string[];
     ids: readonly SuppressionId[];
     webhooks: readonly string[];
-  }>(db, addSuppressions, { accountId, inboundSubject: null, ...batch }, [addresses, given]);
+  }>(db, addSuppressions, { accountId, inboundSubject: null, ...batch }, [addresses, newIds]);
   const ids = new Map(row?.addresses.map((address, index) => [address, row.ids[index]]));
   const added = addresses.map((address, index): AddedSuppression => {
     const id = ids.get(address);
     if (id === undefined) throw new Error('an address was neither added nor found');
-    return { id, address, isNew: id === given[index] };
+    return { id, address, isNew: id === newIds[index] };
   });
   const events = added.filter(({ isNew }) => isNew).length;
   return { added, deliveries: events * (row?.webhooks.length ?? 0) };

@@ -70,14 +70,16 @@ export async function takeMail(
   const values = [ids, claims, leaseSeconds, rules.verifiedDomainsOnly];
   const rows = await runOn<TakenRow>(db.pool, takeEmails, values);
   const suppressions = rows.length === 0 ? [] : await suppressionsOf(db, rows);
+  // The take has raised each claim by one. The job has the claim from before.
   const indexes = new Map(
     rows.map(({ emailId, claim }, index) => [fenceOf({ emailId, claim: claim - 1 }), index]),
   );
   return jobs.map(async (job) => {
     const fence = fenceOf(job);
-    const index = indexes.get(fence) ?? -1;
-    const [row, found] = [rows[index], suppressions[index]];
+    const index = indexes.get(fence);
+    if (index === undefined) return null;
     indexes.delete(fence);
+    const [row, found] = [rows[index], suppressions[index]];
     return row === undefined || found === undefined ? null : read(db, rules, row, found);
   });
 }
@@ -126,10 +128,10 @@ async function attachmentsOf(db: Database, { emailId, attachments }: TakenRow): 
   const [row] = await runOn<{ contents: Buffer | null }>(db.pool, readContents, [emailId]);
   const contents = row?.contents ?? null;
   if (contents === null) throw new Error('the message was deleted while it was taken');
-  let begins = 0;
+  let end = 0;
   return attachments.map(({ bytes, ...attachment }) => {
-    begins += bytes;
-    return { ...attachment, content: contents.subarray(begins - bytes, begins) };
+    end += bytes;
+    return { ...attachment, content: contents.subarray(end - bytes, end) };
   });
 }
 

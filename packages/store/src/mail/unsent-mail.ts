@@ -8,6 +8,7 @@ const COUNTED_MAX = 10_000;
 export interface UnsentMail {
   /** Counted up to 10,000. */
   readonly emails: number;
+  /** There may be more. */
   readonly isCut: boolean;
   /** Null: none waits. */
   readonly oldestDueAt: Date | null;
@@ -15,7 +16,7 @@ export interface UnsentMail {
   readonly oldestDueSeconds: number;
 }
 
-/** $1 messages counted at most. */
+/** $1 maximum number of messages to count. */
 const READ = statement('read-unsent-mail')`
     select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
            oldest.due_at as "oldestDueAt",

@@ -23,7 +23,8 @@ export const lockProviderMessage = statement('lock-provider-message')`${provider
  * Locks messages that end, until the transaction ends.
  *
  * Guarantee: a report may arrive before the provider's own answer is stored. The next statement sees such a
- * report, or the report runs after the end. This holds also for a report that names only the provider's id.
+ * report, or the report is recorded after the message has ended. This holds also for a report that names only
+ * the provider's id.
  *
  * $1 email ids, each once, $2 claims held, $3 the provider's ids of the messages, which are not stored yet,
  * or null. Returns the ids of the messages that are locked and still held.

@@ -16,7 +16,7 @@ export const findEmailsById = statement('find-emails-by-id')`
 /**
  * Reads messages of any account, the newest first.
  *
- * $1 what to find, $2 account or null for all, $3 messages at most, $4 at most so many are looked at.
+ * $1 what to find, $2 account or null for all, $3 messages returned at most, $4 messages read at most.
  *
  * @param ids a query for the ids, the newest first, once each
  */
@@ -48,8 +48,8 @@ const DOMAIN_RECIPIENTS_MAX = 10_000;
 const RECIPIENTS_READ_MAX = 100_000;
 
 /**
- * The index has the recipients of a domain by address, not by time. An index by time would make a send dearer
- * by as much as the one by address. A domain with more recipients is likely among the newest of all mail. A
+ * The index has the recipients of a domain by address, not by time. An index by time would cost each send as
+ * much again. If a domain has more recipients than the sample, the newest of all mail likely has some. A
  * message to several recipients of the domain has a row for each.
  */
 export const findEmailsByDomain = find(
@@ -76,7 +76,7 @@ export const findEmailsByRequest = find(
   `select m.id from emails m where m.request_id is not null and m.request_id = $1 order by greatest(m.id, '') desc`,
 );
 /**
- * A key sends mail of its account only. An index by key would make each send dearer. So the newest $4
+ * A key sends mail of its account only. An index by key would make each send cost more. So the newest $4
  * messages of the account are read.
  */
 export const findEmailsByKey = find(

@@ -40,8 +40,8 @@ function formerInboxes(...parameters: readonly `$${number}`[]): string {
  * Guarantee: all of this is stored, or nothing. Among concurrent requests with one idempotency key, at most
  * one stores anything within 24 hours. The others find its row, or they find the key's lock taken (`mine` is
  * false). A request may have a snapshot older than the row, and find the lock free again. Then it conflicts
- * with the row, returns no answer, and must try again. The text of the lock ends with the route, because no
- * route ends with another one.
+ * with the row, returns no answer, and must try again. The text of the lock ends with the HTTP route. No HTTP
+ * route ends with another one, so the text stands for one key and one route.
  *
  * The answer is stored under the digest of the request. Another request with the same key gets `same` =
  * false. If a domain or a topic is missing, nothing is stored, and the key stays free.
