@@ -24,7 +24,7 @@ export interface FoundEmail extends Omit<ListedEmail, 'replyTo' | 'headers' | 't
   readonly attachments: readonly string[];
 }
 
-/** An address or a domain does not find mail that an earlier release stored. */
+/** An address or a domain finds only mail with rows in `email_recipients`. An earlier release wrote none. */
 export type EmailSearch =
   /** A recipient: to, cc or bcc. As `plainAddress` writes it. */
   | { readonly by: 'address'; readonly text: string }

@@ -138,8 +138,8 @@ async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Eras
       const mail = found.filter((message) => message.inboxId === inboxId);
       for (let start = 0; start < mail.length; start += kind.perStep) {
         const some = mail.slice(start, start + kind.perStep);
-        const gone =
-          inboxId !== null && busy.has(inboxId) ? null : await dropSome(pool, kind, erasure, inboxId, some);
+        const isBusy = inboxId !== null && busy.has(inboxId);
+        const gone = isBusy ? null : await dropSome(pool, kind, erasure, inboxId, some);
         if (gone === null && inboxId !== null) busy.add(inboxId);
         total = together(total, outcomeOf(some, gone ?? []));
       }

@@ -52,13 +52,16 @@ interface Pass extends Erasure {
 }
 
 /**
- * It commits before the request gets its date. A notice gets its date before its address is read. So the
- * request covers each notice to this address, however long this statement waits for the account.
+ * This update commits before the request gets its date. A notice gets its date before its address is read. So
+ * the request covers each notice to this address, however long the update waits for the account.
  */
 const FORGET_NOTICE_ADDRESS =
   'update accounts set notice_email = null where id = $1 and notice_email = $2 returning name';
 
-/** A relay begins at once with the request about the notices. */
+/**
+ * The caller runs the first pass for account $1, so a relay waits $3 seconds. A relay begins at once with the
+ * request about the notices, account $4.
+ */
 const REQUEST = `
   insert into erasures (account_id, address, due_at)
   select id, $2, case when id = $1 then now() + make_interval(secs => $3) else now() end
@@ -218,11 +221,12 @@ const PUT_BACK = `
                         case when $7 then requested_at + ${COMMITTED_WITHIN} end)
   where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
-/** Deletes the request, unless another pass has deleted it and the request was repeated meanwhile. */
+/** Deletes the request and its `erased_emails`, unless the request was repeated or deleted meanwhile. */
 async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<void> {
   const own = [accountId, address, requestedAt];
-  for (let goOn = true; goOn;) {
-    goOn = await inBoundedStep(pool, async (client) => {
+  let hasMore = true;
+  while (hasMore) {
+    hasMore = await inBoundedStep(pool, async (client) => {
       const held = await client.query(
         `select from erasures where account_id = $1 and address = $2 and requested_at = $3::timestamptz for update`,
         own,

@@ -33,9 +33,9 @@ const LIFETIMES = [
 
 /**
  * Deletes the rows that are older than `LIFETIMES` says. A table that fails does not stop the others.
- * @returns how many rows.
  *
- * @throws the error of an outage at once, that of the first table that failed at the end
+ * @returns how many rows.
+ * @throws an outage at once. Any other error waits for the last table: then the first one is thrown.
  */
 export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;

@@ -26,15 +26,15 @@ export async function dropOldDeadLetters(pool: Pool, days: number): Promise<numb
  */
 export async function dropSurplusDeadLetters(pool: Pool, max: number): Promise<SurplusDropped[]> {
   const dropped: SurplusDropped[] = [];
-  for (let next = await findSurplus(pool, max, ''); next !== null;) {
+  for (let next = await nextWebhook(pool, max, ''); next !== null;) {
     const { webhookId, at, id } = next;
     if (id !== null) dropped.push({ webhookId, letters: await dropUpTo(pool, webhookId, [at, id]) });
-    next = await findSurplus(pool, max, webhookId);
+    next = await nextWebhook(pool, max, webhookId);
   }
   return dropped;
 }
 
-interface Counted {
+interface NextWebhook {
   readonly webhookId: WebhookId;
   /** Time and id of the newest dead letter that has `max` newer ones; null when there is none. */
   readonly at: string | null;
@@ -42,9 +42,9 @@ interface Counted {
 }
 
 /** The next webhook with dead letters, by id; null at the end. */
-async function findSurplus(pool: Pool, max: number, after: string): Promise<Counted | null> {
+async function nextWebhook(pool: Pool, max: number, after: string): Promise<NextWebhook | null> {
   return inBoundedStep(pool, async (client) => {
-    const { rows } = await client.query<Counted>(
+    const { rows } = await client.query<NextWebhook>(
       `select w.id as "webhookId", s.created_at::text as at, s.id
        from (select webhook_id as id from dead_letters where webhook_id > $1 order by webhook_id limit 1) w
        left join lateral (
@@ -88,7 +88,7 @@ const PAGE = `
 
 /**
  * Deletes dead letters and counts them at their webhooks. Locked letters are skipped. The webhooks are locked
- * before the letters, in the order of their ids, as all who lock both do. @returns how many.
+ * before the letters, in the order of their ids, as in every transaction that locks both. @returns how many.
  */
 async function dropCounted(client: PoolClient, ids: readonly string[]): Promise<number> {
   await client.query(LOCK_WEBHOOKS, [ids]);

@@ -21,8 +21,8 @@ const UNUSED = `
   and ${lacks('attempts', 'event_id', 'page.id')}`;
 
 /**
- * The start of today. The log of attempts drops whole days in UTC, so an event whose day is not past has its
- * attempts still. With the time of now, each hourly pass would read these events again, and delete none.
+ * The start of today. The log of attempts drops whole days in UTC, so events of its oldest day still have
+ * attempts. With `now()`, each hourly pass would read these events again, and delete none.
  */
 const TODAY = `date_trunc('day', now(), 'utc')`;
 

@@ -58,12 +58,12 @@ async function applyStatement(client: Client, statement: string, tries: TriesByK
   let next: readonly string[] = [];
   const concurrent = isConcurrent(statement);
   const kind = concurrent ? tries.concurrent : tries.locking;
-  const noted = concurrent
+  const timer = concurrent
     ? setTimeout(sayWhatRuns, sayAfterMs(kind.lockMs), statement, kind.say)
     : undefined;
   await inTries(client, kind, async () => {
     next = await runRepeatably(client, statement);
-  }).finally(() => clearTimeout(noted));
+  }).finally(() => clearTimeout(timer));
   for (const each of next) await applyStatement(client, each, tries);
 }
 

@@ -3,7 +3,10 @@ import { DatabaseError } from 'pg';
 import type { Client } from 'pg';
 import type { Say } from './migration-limits.ts';
 
-/** A table's lock was not available in any try. The server is healthy; the message names the likely cause. */
+/**
+ * The lock of a table, or of migrations, was not free in time. The server is healthy. The message names the
+ * likely cause.
+ */
 export class MigrationLockError extends Error {
   override readonly name = 'MigrationLockError';
 }
@@ -32,7 +35,7 @@ export async function inTries(
   { lockMs, tries, pauseMs, boundsStatements, say }: Tries,
   work: () => Promise<void>,
 ): Promise<void> {
-  const again = boundsStatements ? [...NO_LOCK, TIMED_OUT] : NO_LOCK;
+  const retriedCodes = boundsStatements ? [...NO_LOCK, TIMED_OUT] : NO_LOCK;
   const what = boundsStatements ? 'was not done' : 'did not get its lock';
   for (let attempt = 1; ; attempt += 1) {
     await client.query(
@@ -42,7 +45,7 @@ export async function inTries(
       await work();
       return;
     } catch (error) {
-      if (!(error instanceof DatabaseError && again.includes(error.code ?? ''))) throw error;
+      if (!(error instanceof DatabaseError && retriedCodes.includes(error.code ?? ''))) throw error;
     } finally {
       await client.query('set statement_timeout = 0');
     }

@@ -14,7 +14,7 @@ export interface Rights {
 export const LEDGERS: readonly string[] = ['_prisma_migrations', 'migration'];
 
 /**
- * Reads the catalog. Tables of other owners are not of Postrider. No process names the partition of a day, so
+ * Reads the catalog. Tables of other owners are not Postrider's. No process names the partition of a day, so
  * it needs no right on one.
  */
 const RIGHTS = `

@@ -143,7 +143,7 @@ async function moveTables(client: Client, roles: Roles, schemas: readonly string
   }
 }
 
-/** Also for the tables of later migrations. */
+/** Grants the rights on tables, sequences and functions, also on those that later migrations make. */
 async function grantTables(client: Client, roles: Roles, schemas: readonly string[]): Promise<void> {
   const { owner, readWrite, readOnly } = roles;
   if (!(await actAs(client, owner))) throw new Error(`this role may not act as ${owner}`);
