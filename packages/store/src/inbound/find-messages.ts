@@ -4,7 +4,7 @@ import { anyCase } from '../db/any-case.ts';
 import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { senderAddress } from './sender-address.ts';
-import { findMessageById, findMessagesByAddress, findMessagesById } from './sql/read-messages.ts';
+import { findMessageById, findMessagesByAddress, findMessagesByMessageId } from './sql/read-messages.ts';
 
 /** A Message-ID without brackets, or the address of the sender or a recipient. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };
@@ -44,7 +44,7 @@ export async function findMessages(
   { accountId, limit }: Bounds,
 ): Promise<FoundMessage[]> {
   return 'messageId' in search
-    ? runOn<FoundMessage>(db.pool, findMessagesById, [search.messageId, limit, accountId ?? null])
+    ? runOn<FoundMessage>(db.pool, findMessagesByMessageId, [search.messageId, limit, accountId ?? null])
     : runOn<FoundMessage>(db.pool, findMessagesByAddress, [
         senderAddress(search.address),
         limit,

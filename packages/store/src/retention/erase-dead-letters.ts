@@ -1,7 +1,7 @@
 import { namesAddress } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { inBoundedStep, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
-import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
+import { mayName, messageIdIn, needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 
 /** Each step searches the attempts in every partition of the log, about forty. */
@@ -33,7 +33,7 @@ const PAGE = `
     select (
       select true from erased_emails m
       where m.account_id = $1 and m.address = $5
-        and m.email_id = ${subjectOf('l.data')} limit 1) is not null as yes
+        and m.email_id = ${messageIdIn('l.data')} limit 1) is not null as yes
   ) m
   order by l.created_at, l.id`;
 

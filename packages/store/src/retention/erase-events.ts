@@ -2,7 +2,7 @@ import { namesAddress } from '@postrider/domain';
 import type { Pool, PoolClient } from 'pg';
 import { forRetention, inBoundedStep, lacks, nextStart, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { hasPosition } from '../events/sql/list-events.ts';
-import { mayName, needleOf, NOTHING, outcomeOf, subjectOf, together } from './erasure.ts';
+import { mayName, messageIdIn, needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
 import type { Erased, Erasure, Named } from './erasure.ts';
 import { FURTHER_RECIPIENTS } from './old-events.ts';
 
@@ -59,7 +59,7 @@ function page(rows: string): string {
     select p.*, (
              select true from erased_emails m
              where m.account_id = $1 and m.address = $2
-               and m.email_id = ${subjectOf('p.data')} limit 1
+               and m.email_id = ${messageIdIn('p.data')} limit 1
            ) is not null as of_mail
     from page p
   )

@@ -58,7 +58,7 @@ export function outcomeOf(found: readonly Named[], gone: readonly string[]): Era
  * text as `EVENT_DATA` writes it. A JSON function would fail for a whole page if one text holds an invalid
  * escape.
  */
-export function subjectOf(data: 'p.data' | 'l.data'): string {
+export function messageIdIn(data: 'p.data' | 'l.data'): string {
   return `substring(${data} from '^[{]"(?:email_id|object":"message","id)":"([^"]+)"')`;
 }
 

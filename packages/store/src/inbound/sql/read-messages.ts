@@ -27,7 +27,7 @@ export const findMessageById = statement('find-message-by-id')`${SEARCH} and m.i
 const OF_ACCOUNT_OR_ALL = '($3::text is null or m.account_id = $3)';
 
 /** Finds the newest messages with a Message-ID. $1 the id without brackets, $2 messages at most. */
-export const findMessagesById = statement('find-messages-by-id')`
+export const findMessagesByMessageId = statement('find-messages-by-id')`
     ${SEARCH} and m.message_id = $1 and ${OF_ACCOUNT_OR_ALL} ${NEWEST}`;
 
 /**
