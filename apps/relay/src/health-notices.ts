@@ -27,7 +27,7 @@ const NOTICES_PER_STEP = 20;
 const IDLE_PAUSE_MS = 5_000;
 const BUSY_PAUSE_MS = 20;
 
-/** The sandbox keeps its mail in a folder, so nobody gets mail from this address. */
+/** The sandbox keeps its mail in a folder, so no recipient sees this address. */
 const SANDBOX_FROM = 'Postrider <notices@postrider.example>';
 
 /**
@@ -39,9 +39,9 @@ export async function healthNoticesPass(parts: HealthNoticesParts): Promise<numb
   const limits = { afterSeconds: config.webhookFailingNoticeMinutes * 60, rowsMax: NOTICES_PER_STEP };
   const retention = { days: config.deadLetterRetentionDays, perWebhookMax: config.deadLettersPerWebhookMax };
   const notices = await store.notify(limits, (due) => {
-    const addresses = addressesOf(due, config);
+    const addressesOrReason = addressesOf(due, config);
     return {
-      mail: typeof addresses === 'string' ? null : healthNotice(due, addresses, retention),
+      mail: typeof addressesOrReason === 'string' ? null : healthNotice(due, addressesOrReason, retention),
       event: config.operatorWebhookUrl === undefined ? null : operatorEvent(due, clock),
     };
   });
@@ -50,7 +50,7 @@ export async function healthNoticesPass(parts: HealthNoticesParts): Promise<numb
   return notices.length === NOTICES_PER_STEP ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
 }
 
-/** @returns why no mail is sent, or the addresses of the mail. */
+/** @returns the addresses of the mail, or the reason why no mail is sent. */
 function addressesOf(
   { address, suppressed, mailProvider }: NoticeDue,
   { noticeMailFrom }: HealthNoticesConfig,
@@ -79,8 +79,8 @@ function logNotice(
       ...(eventId === null ? {} : { operator_event_id: eventId }),
     });
   }
-  const addresses = addressesOf(due, config);
-  if (typeof addresses === 'string' && due.address !== null) {
-    logger.warn('notice.not_mailed', { ...fields, reason: addresses });
+  const addressesOrReason = addressesOf(due, config);
+  if (typeof addressesOrReason === 'string' && due.address !== null) {
+    logger.warn('notice.not_mailed', { ...fields, reason: addressesOrReason });
   }
 }

@@ -13,7 +13,7 @@ import type {
 } from '@postrider/store';
 
 const STEP_EVERY_MS = 60 * 60 * 1000;
-/** A long read of the attempt log makes this step fail. It is tried again after 20 s. */
+/** A long read of the attempt log makes a step fail. The pass runs it again after 20 s. */
 export const STEP_RETRY_AFTER_ERROR_MS = 20_000;
 const ERASURES_EVERY_MS = 15_000;
 /** An operator must learn of an erasure that is older than this. */
@@ -110,7 +110,7 @@ export async function erasuresPass(
     const isLate = clock.now().getTime() - requestedAt.getTime() > ERASURE_AGE_MS_MAX;
     logger[isLate ? 'warn' : 'info']('erasure waits', { ...names, pending, pending_ids: pendingIds });
   }
-  return 0;
+  return 0; // another erasure may be due
 }
 
 /** Runs one step of the sums of attempts. @returns the pause before the next step, in milliseconds. */

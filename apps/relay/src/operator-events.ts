@@ -77,8 +77,9 @@ async function attempt(event: ClaimedOperatorEvent, parts: OperatorEventsParts):
 }
 
 /**
- * Makes one attempt. It follows no redirect and reads no body. @returns null after a 2xx, else what went
- * wrong.
+ * Makes one attempt. It follows no redirect and reads no body.
+ *
+ * @returns null after a 2xx, otherwise the error
  */
 async function post(
   { id, type, body }: ClaimedOperatorEvent,

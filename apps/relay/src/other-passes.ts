@@ -36,7 +36,7 @@ import { createQueueDepths } from './delivery/queue-depths.ts';
 import { RecoveriesPass } from './recoveries-pass.ts';
 import { retentionSteps, retentionPass } from './retention.ts';
 
-/** Some passes may do their work a minute later. */
+/** These passes are not urgent: after an error they wait a minute. */
 const LONG_PAUSE_AFTER_ERROR_MS = 60_000;
 
 /**
@@ -119,7 +119,7 @@ function createMailPass({ config, pool, metrics, queue, newPass }: PassParts): P
   return newPass('mail', run, PAUSE_AFTER_ERROR_MS);
 }
 
-/** The pass that queues notices about webhooks, and the one that posts the operator's. */
+/** The pass that queues notices about webhooks, and the one that posts events to the operator. */
 function createNoticePasses(
   { config, pool, logger, metrics, newPass }: PassParts,
   wakeMail: () => void,

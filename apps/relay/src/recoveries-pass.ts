@@ -16,11 +16,11 @@ export interface RecoveriesPassParts {
 }
 
 const STEPS_PER_RUN = 50;
-/** A recovery that was started meanwhile waits this long. */
+/** A recovery that starts during this pause waits until the pause ends. */
 const IDLE_PAUSE_MS = 2_000;
 const BUSY_PAUSE_MS = 10;
 const RECOUNT_MS = 10_000;
-/** The recoveries of an account together queue as many events a second as one may. */
+/** All recoveries of an account together have the highest rate of one recovery. */
 const EVENTS_PER_MS = LIMITS.recoveryRateMax / 1_000;
 /** The burst: at once, an account may queue what the highest rate gives in this time. */
 const BURST_MS = 250;
@@ -30,7 +30,7 @@ interface AccountPace {
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
   queued: number;
-  /** When the events queued so far are used up at the highest rate. */
+  /** At the highest rate, queueing the events so far takes until this time. */
   pacedUntilMs: number;
 }
 

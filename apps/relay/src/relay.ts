@@ -72,7 +72,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     applicationName: 'postrider-relay',
     onError: parts.onPostgresError,
     canWork: queueWatch.works,
-    // Not `onActive`: a relay that lost Postgres works on, while another one may have the lock.
+    // The metric follows the lock, not `onActive`: a relay that lost Postgres works on without the lock.
     onLock: (isHeld) => metrics.relayActive.set(isHeld ? 1 : 0),
     onActive() {
       logger.info('relay is active');

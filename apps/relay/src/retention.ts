@@ -72,10 +72,8 @@ export function retentionSteps({
     },
     async surplus_dead_letters() {
       let dropped = 0;
-      for (const { webhookId, letters } of await dropSurplusDeadLetters(
-        pool,
-        config.deadLettersPerWebhookMax,
-      )) {
+      const surplus = await dropSurplusDeadLetters(pool, config.deadLettersPerWebhookMax);
+      for (const { webhookId, letters } of surplus) {
         logger.warn('dead letters over the limit dropped', { webhook_id: webhookId, dropped: letters });
         metrics.deadLettersDropped.inc({ reason: 'over_limit' }, letters);
         dropped += letters;
@@ -90,7 +88,7 @@ export function retentionSteps({
  * Runs all steps, also after one fails. An outage of Postgres ends the run.
  *
  * @returns the pause before the next run, in milliseconds.
- * @throws the error of an outage at once, that of the first step that failed at the end
+ * @throws the error of an outage at once. After all steps it throws the first of their other errors.
  */
 export async function retentionPass(
   steps: Readonly<Record<string, RetentionStep>>,

@@ -35,8 +35,8 @@ export class DeliveryPass {
   readonly #depths: QueueDepths;
   readonly #nowMs: () => number;
   /**
-   * These webhooks wait for the next run, whose claim then is for them. Noted at once, the report of the
-   * claim under way would overwrite their check.
+   * These webhooks wait for the next run. The registry must not see them during a claim: the report of this
+   * claim would overwrite their check.
    */
   readonly #woken = new Set<WebhookId>();
   readonly #found: SweptWebhook[] = [];
@@ -71,8 +71,8 @@ export class DeliveryPass {
     const lanes = this.#registry.makeDue(beganMs);
     if (lanes.length === 0) return this.#registry.nextCheckMs(beganMs);
     await this.#depths.refresh(lanes);
-    const open = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
-    const answeredMs = open.length > 0 ? await this.#claimFor(open) : this.#nowMs();
+    const openLanes = lanes.filter((lane) => this.#depths.rowsMax(lane) > 0);
+    const answeredMs = openLanes.length > 0 ? await this.#claimFor(openLanes) : this.#nowMs();
     // Claims use Postgres at most half of the time. A wake-up does not shorten this rest.
     this.#restUntilMs = answeredMs + (answeredMs - beganMs);
     const endedMs = this.#nowMs();
@@ -85,7 +85,11 @@ export class DeliveryPass {
     for (const webhook of this.#found.splice(0)) this.#registry.addFound(webhook, nowMs);
   }
 
-  /** Leases what is due for the next webhooks of these lanes, and adds jobs. @returns when it leased */
+  /**
+   * Leases what is due for the next webhooks of these lanes, and adds jobs.
+   *
+   * @returns when Postgres answered the claim, on the monotonic clock
+   */
   async #claimFor(lanes: readonly Lane[]): Promise<number> {
     const { store, fleet, leaseSeconds, onJobsAdded } = this.#parts;
     const nowMs = this.#nowMs();
@@ -93,7 +97,7 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        // With few slots, a queue takes more than a share. An account could get all of it in one claim.
+        // With few slots, the queue takes more rows than a share. One account could get all of them.
         fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(fleet.slots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),
@@ -118,13 +122,13 @@ export class DeliveryPass {
     const { queue, store } = this.#parts;
     try {
       for (const lane of LANES) {
-        const jobs = leased.filter(({ slow }) => slow === (lane === 'slow')).map(jobOf);
+        const jobs = leased.filter((delivery) => laneOf(delivery) === lane).map(jobOf);
         await queue.addDeliveries(lane, jobs);
         this.#depths.noteAdded(lane, jobs);
       }
     } catch (error) {
-      // Some jobs may be in the queue already. Added again in another batch, a job is there twice, and its
-      // second take finds nothing.
+      // Some jobs may be in the queue already. The next claim adds them again, in other batches. Then the
+      // second take of such a job finds nothing.
       this.#depths.forget();
       await store.release(leased);
       throw error;
@@ -132,7 +136,11 @@ export class DeliveryPass {
   }
 }
 
-/** In the slow lane jobs are alone. Otherwise those that timed out together would start together again. */
+function laneOf({ slow }: LeasedDelivery): Lane {
+  return slow ? 'slow' : 'fast';
+}
+
+/** In the slow lane jobs share no batch: deliveries that timed out together would start together again. */
 function jobOf({ deliveryId, claim, dueInMs, slow, leaseExpired }: LeasedDelivery) {
   return { deliveryId, claim, delayMs: dueInMs, alone: slow, leaseExpired };
 }

@@ -17,7 +17,7 @@ export function createQueueDepths(
 
   /** Due rows that a queue takes now. */
   function rowsMax(key: QueueKey): number {
-    const waiting = known.get(key)?.waiting ?? Infinity; // unknown: no room, so `refresh` asks
+    const waiting = known.get(key)?.waiting ?? Infinity; // unknown counts as full, so `refresh` asks
     return Math.max(0, waitingMax(key, fleetSlots()) - waiting);
   }
 

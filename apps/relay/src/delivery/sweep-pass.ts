@@ -13,7 +13,7 @@ const WEBHOOKS_PER_STEP = 1_000;
 /** After a sweep the pass rests 50 times as long as the sweep worked, at least 2 s. */
 const REST_PER_WORK = 50;
 const REST_MS_MIN = 2_000;
-/** A sweep begins at the latest a minute after the last one began: the contract's pass runs every minute. */
+/** A sweep begins at the latest a minute after the last one began, as the contract requires. */
 const EVERY_MS = 60_000;
 /** The next sweep may begin a minute later and take a minute. With 200,000 webhooks it takes ten seconds. */
 const LOOK_AHEAD_SECONDS = 120;

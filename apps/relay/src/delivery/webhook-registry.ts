@@ -26,7 +26,7 @@ export class WebhookRegistry {
   readonly #fleetSlots: () => number;
   readonly #webhooks = new Map<WebhookId, WebhookState>();
   readonly #accounts = new Map<AccountId, AccountState>();
-  /** See `Capacity`. */
+  /** Accounts that need their share: see `Capacity`. */
   readonly #needingShare = new Set<AccountState>();
   /** The webhooks that are due for a check. The accounts take turns, and so do the webhooks of each. */
   readonly #due: Readonly<Record<Lane, Map<AccountState, Set<WebhookState>>>> = {
@@ -50,7 +50,7 @@ export class WebhookRegistry {
   addFound({ webhookId, dueInMs, lowWaterMark }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOrNew(webhookId, nowMs);
     webhook.lowWaterMark = lowWaterMark;
-    // The sweep also finds leased deliveries. Their webhook has a check by then.
+    // The sweep also finds leased deliveries. Their webhook already has a check by this time.
     const hasCheck = webhook.checkAtMs <= nowMs + Math.max(CHECK_MS_MAX, dueInMs);
     if (!hasCheck) this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
@@ -78,7 +78,7 @@ export class WebhookRegistry {
     return limits.map((limit, index) => {
       const webhook = webhooks[index] as WebhookState;
       const { webhookId, account, inFlight, lane, lowWaterMark } = webhook;
-      // More than the limit when that has shrunk: the report must see all that is in flight.
+      // After the limit has shrunk, more is in flight than it allows. The report must see all of that.
       const rowsToRead = Math.max(limit.limit, inFlight);
       const slow = lane === 'slow';
       return {

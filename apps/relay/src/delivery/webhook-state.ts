@@ -7,7 +7,7 @@ import { FlightTime } from './flight-time.ts';
 export const FIRST_LIMIT = 8;
 /** Growth of the limit per ended attempt: an endpoint that takes 2 s has 72 in flight after 4 s. */
 const GROWTH = 2;
-/** An endpoint hangs when this many attempts are stuck, or half of those that it may have in flight. */
+/** An endpoint hangs when this many attempts are stuck, or half of its limit if that is less. */
 const HANGS_AT_STUCK = 8;
 /** Deliveries due within this time become delayed jobs. Later ones wait in Postgres. */
 export const LOOK_AHEAD_MS = 60_000;
@@ -43,7 +43,7 @@ export class WebhookState {
   accountId: AccountId | null = null;
   /** Until the first report it is the webhook's own, and no other webhook's limits depend on it. */
   account: AccountState = { inFlight: 0, busyWebhooks: 0, cutWebhooks: 0, webhookCount: 0 };
-  /** Its limit as far as its endpoint is known: it grows with each attempt that ends. */
+  /** The limit without regard to its account. It grows with each attempt that ends. */
   grownLimit = FIRST_LIMIT;
   /** Due deliveries in the queue or in an attempt, after the last report. */
   inFlight = 0;
@@ -53,7 +53,7 @@ export class WebhookState {
   lowWaterMark: DeliveryPosition | null = null;
   /** When the relay last claimed for it, or first heard of it. */
   checkedAtMs: number;
-  /** When it claims again. */
+  /** When the relay claims for it again. Infinity: not before a wake-up or a sweep. */
   checkAtMs = Infinity;
   /**
    * Times at which the registry looks at it, the earliest last. It then reads `checkAtMs`: the check may have
@@ -86,7 +86,7 @@ export class WebhookState {
     { limit, isCutByAccount, quickLimit, nowMs }: WebhookLimit & { quickLimit: number; nowMs: number },
   ): void {
     const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
-    // No attempt ends with an expired lease: a job or a worker was lost, or the job still waits.
+    // An expired lease is no ended attempt: the job or its worker was lost, or the job still waits.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
@@ -98,8 +98,8 @@ export class WebhookState {
     this.lowWaterMark = report.lowWaterMark;
     this.checkedAtMs = nowMs;
     this.setInFlight(report.inFlight + leased, isCut);
-    const isLeftOut = Math.min(report.due, limit) > this.inFlight;
-    this.checkAtMs = nowMs + (isLeftOut ? CHECK_MS_MIN : this.#nextCheckMs(report));
+    const hasUnleasedDue = Math.min(report.due, limit) > this.inFlight;
+    this.checkAtMs = nowMs + (hasUnleasedDue ? CHECK_MS_MIN : this.#nextCheckMs(report));
   }
 
   /** @param isCut deliveries wait because the account may have no more in flight. */
