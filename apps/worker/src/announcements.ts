@@ -20,8 +20,8 @@ const RETRY_MS = 250;
 const LEAVE_TIMEOUT_MS = 1_000;
 
 /**
- * Announces this worker every second. Relays limit what one account has in flight by the slots of all
- * workers, warn when no worker shares their queue, and give the deliveries of a worker that died to others.
+ * Announces this worker every second. Relays add up the slots of all workers and compute shares from them.
+ * They warn when no worker shares their queue, and lease the deliveries of a dead worker again.
  */
 export function createAnnouncements({ fleet, workerNumber, slots, queue, logger }: AnnouncementsParts) {
   let announcedAtMs = -Infinity;
@@ -51,13 +51,13 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
       logger.info('worker announces itself', { worker: workerNumber, slots });
       task.start();
     },
-    /** Resolves within a second, also while Postgres is away: a row that stays counts for 3 s. */
+    /** Resolves within a second, also without Postgres: a row that stays in `workers` counts for 3 s. */
     async stop(): Promise<void> {
-      const left = task
+      const signedOff = task
         .stop()
         .then(() => fleet.leave(workerNumber))
         .catch((error: unknown) => logger.debug('worker not signed off', { error }));
-      await settlesWithin(LEAVE_TIMEOUT_MS, left);
+      await settlesWithin(LEAVE_TIMEOUT_MS, signedOff);
     },
   };
 }

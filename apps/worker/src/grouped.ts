@@ -1,7 +1,7 @@
 /** Items per group, and so rows per statement. */
 const SIZE_MAX = 200;
 
-/** Returns one result per item, in order, or a promise. A rejection rejects all calls of the group. */
+/** Returns one result or promise per item, in order. A rejection rejects all calls of the group. */
 type RunGroup<Item, Result> = (items: readonly Item[]) => Promise<readonly (Result | PromiseLike<Result>)[]>;
 
 interface Waiting<Item, Result> {

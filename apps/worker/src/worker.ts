@@ -23,7 +23,7 @@ export interface WorkerParts extends Shell<'worker'> {
   readonly leases: ReturnType<typeof createPool>;
 }
 
-/** Part of the stop's time that stays for closing connections. */
+/** Part of the time for the stop: reserved for closing connections. */
 const STOP_RESERVE_MS = 2_000;
 /** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;
@@ -63,7 +63,7 @@ function warnOfMissingSettings(parts: WorkerParts): void {
   }
 }
 
-/** Adds the three consumers, and what they need. @param mailProvider the one of the installation. */
+/** Adds the three consumers, and what they need. @param mailProvider that the installation uses */
 async function addConsumers(
   parts: WorkerParts,
   mailProvider: MailProviderOptions['provider'],

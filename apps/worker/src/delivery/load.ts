@@ -11,10 +11,10 @@ export interface LoadedDelivery extends TakenDelivery {
 
 /**
  * Takes the delivery of a job. One statement takes the deliveries of all concurrent jobs. In an outage of
- * Postgres it tries again for as long as the relay's lease may last. It does not repeat a take that failed at
- * a locked row: the row would delay its batch again.
+ * Postgres it tries again for as long as the relay's lease may last. It does not repeat a take that failed
+ * because a row stayed locked: that row would delay its batch again.
  *
- * @param stopped the worker stops: it does not wait for Postgres with what it has not begun
+ * @param stopped aborted when the worker stops: then no take is repeated
  * @returns null for a stale or duplicate job.
  */
 export function createLoader(

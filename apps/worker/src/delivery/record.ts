@@ -66,7 +66,8 @@ export function createRecorder(store: Pick<DeliveryWork, 'done' | 'retry' | 'dea
 }
 
 /**
- * `finish` gets the time of its statement. An entry resolves to true if its row was still this worker's.
+ * `finish` gets the time when its statement starts. An entry resolves to true if its row was still this
+ * worker's.
  */
 function groupedFor<K extends Kind>(
   finish: (entries: readonly Entry<K>[], nowMs: number) => Promise<string[]>,

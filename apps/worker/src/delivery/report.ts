@@ -7,7 +7,7 @@ import { grouped } from '../grouped.ts';
 import type { Attempt } from './attempt.ts';
 import type { LoadedDelivery } from './load.ts';
 
-/** Webhooks whose last attempt failed. Beyond it, the least recent one is forgotten. */
+/** Webhooks whose last attempt failed. Above this number, the least recent one is forgotten. */
 const RUNS_MAX = 50_000;
 
 export interface ReporterParts {
@@ -64,7 +64,7 @@ export function createReporter({ logger, metrics, store }: ReporterParts): Repor
         host: hostOf(changed.endpoint),
       });
     } catch (error) {
-      // The endpoint's next outcome repeats it.
+      // The endpoint's next outcome tries again.
       logger.warn('health not written down', { webhook_id: webhookId, error });
     }
   }

@@ -1,4 +1,4 @@
-import type { MailOutcome } from '@postrider/domain';
+import type { MailOutcome, NextAttempt } from '@postrider/domain';
 import type { Logger } from '@postrider/runtime';
 import { isOutage, StoreUnavailableError } from '@postrider/store';
 import type {
@@ -54,43 +54,18 @@ export class MailBatches {
   }
 
   /**
-   * Records an attempt. Plain outcomes go in batches. An outcome with reports or with a rest of recipients
-   * goes alone.
+   * Records an attempt. A plain outcome goes in a batch, unless the message has faults. When the batch fails,
+   * or leaves the message out, the message is recorded alone.
    *
    * @returns null when the message was no longer this worker's.
    */
   async record(email: TakenEmail, outcome: MailOutcome): Promise<RecordedAttempt | null> {
-    const { kind, notifications } = outcome;
-    const providerMessageId = kind === 'sent' ? outcome.providerMessageId : null;
-    const error = kind === 'failed' ? outcome.error : null;
-    const next = kind === 'failed' ? null : outcome.next;
-    // Plain: all recipients, no notifications, and nothing follows but a retry that changes no count of
-    // unconfirmed attempts.
-    const isPlain =
-      email.rest === null &&
-      notifications.length === 0 &&
-      (kind === 'retry' ? outcome.next.unconfirmed === email.unconfirmed : next === null);
-    const status = kind === 'retry' ? null : kind;
-    const alone = () =>
-      this.#store.reported(email, { status, providerMessageId, error, notifications, next });
-    if (!isPlain) return alone();
-    // A batch answers null when it failed, or left the message out. Then the message is recorded alone. A
-    // message with faults goes alone at once.
-    const together = email.faults === 0;
-    switch (kind) {
-      case 'sent':
-      case 'failed': {
-        const endInBatch = kind === 'sent' ? this.#endSent : this.#endFailed;
-        return (together ? await endInBatch({ email, providerMessageId, error }) : null) ?? alone();
-      }
-      case 'retry': {
-        const { delayMs, attempts } = outcome.next;
-        const retried = { email, delayMs, attempts };
-        const recorded = together ? await this.#retryInBatch(retried) : null;
-        if (recorded !== null) return recorded;
-        return (await this.#store.retry([retried])).has(email) ? { eventId: null } : null;
-      }
-    }
+    if (!isPlain(email, outcome)) return this.#recordAlone(email, outcome);
+    const recorded = email.faults === 0 ? await this.#recordInBatch(email, outcome) : null;
+    if (recorded !== null) return recorded;
+    if (outcome.kind !== 'retry') return this.#recordAlone(email, outcome);
+    const retried = await this.#store.retry([retryOf(email, outcome.next)]);
+    return retried.has(email) ? { eventId: null } : null;
   }
 
   /** Renews the lease. @returns false when the message was no longer this worker's. */
@@ -134,6 +109,28 @@ export class MailBatches {
     return jobs.map(() => undefined);
   }
 
+  #recordAlone(email: TakenEmail, outcome: MailOutcome): Promise<RecordedAttempt | null> {
+    return this.#store.reported(email, {
+      status: outcome.kind === 'retry' ? null : outcome.kind,
+      providerMessageId: outcome.kind === 'sent' ? outcome.providerMessageId : null,
+      error: outcome.kind === 'failed' ? outcome.error : null,
+      notifications: outcome.notifications,
+      next: outcome.kind === 'failed' ? null : outcome.next,
+    });
+  }
+
+  /** @returns null when the batch failed, or left the message out. */
+  #recordInBatch(email: TakenEmail, outcome: MailOutcome): Promise<RecordedAttempt | null> {
+    switch (outcome.kind) {
+      case 'sent':
+        return this.#endSent({ email, providerMessageId: outcome.providerMessageId, error: null });
+      case 'failed':
+        return this.#endFailed({ email, providerMessageId: null, error: outcome.error });
+      case 'retry':
+        return this.#retryInBatch(retryOf(email, outcome.next));
+    }
+  }
+
   /** Each entry resolves to null when its message was left out, and all do when the batch failed. */
   #endInBatch<End extends { readonly email: TakenEmail }>(
     end: (ends: readonly End[]) => Promise<ReadonlyMap<TakenEmail, RecordedAttempt>>,
@@ -150,4 +147,24 @@ export class MailBatches {
       }
     });
   }
+}
+
+/**
+ * True when the outcome is for all recipients and has no notifications, and nothing follows but a retry that
+ * changes no count of unconfirmed attempts.
+ */
+function isPlain(email: TakenEmail, outcome: MailOutcome): boolean {
+  if (email.rest !== null || outcome.notifications.length > 0) return false;
+  switch (outcome.kind) {
+    case 'sent':
+      return outcome.next === null;
+    case 'failed':
+      return true;
+    case 'retry':
+      return outcome.next.unconfirmed === email.unconfirmed;
+  }
+}
+
+function retryOf(email: TakenEmail, { delayMs, attempts }: NextAttempt): RetriedEmail {
+  return { email, delayMs, attempts };
 }

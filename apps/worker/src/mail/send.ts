@@ -42,7 +42,7 @@ const TOPIC_GONE: ProviderResult = {
   error: 'the topic of the message was deleted',
   notAsked: true,
 };
-/** As when the provider is away: the message waits for `account resume` as long as the schedule lasts. */
+/** Deferred: the message waits for the command `account resume` as long as the schedule lasts. */
 const SUSPENDED: ProviderResult = { kind: 'deferred', error: 'the account is suspended', notAsked: true };
 const GIVEN_UP: ProviderResult = {
   kind: 'refused',
@@ -80,9 +80,11 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
   try {
     const unrecorded = await stages.providerSlots.run(
       async () => {
-        const answered = await takeAndSend(job, stages, (email) => (renewal = renewing(email, stages)));
+        const answered = await takeAndSend(job, stages, (email) => {
+          renewal = renewing(email, stages);
+        });
         if (answered?.answer.kind !== 'throttled') return answered;
-        // Recorded before the rest: the next attempt takes the message anew, and sees what has changed.
+        // Recorded before the pause: the next attempt takes the message again, and sees what has changed.
         await recordAnswer(answered, stages);
         await stages.restThrottledSlot();
         return null;
@@ -99,8 +101,8 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
 }
 
 /**
- * Records the outcome, however long Postgres is away: the provider has the message, and a person would get it
- * twice. The claim decides whether the message is still this worker's.
+ * Records the outcome, however long Postgres is away: the provider has the message, and without a record it
+ * would be sent again. The claim decides whether the message is still this worker's.
  */
 async function recordAnswer({ email, answer }: Answered, stages: MailStages): Promise<void> {
   const progress = {
@@ -210,9 +212,11 @@ function refusalOf({
 }: TakenEmail): ProviderResult | null {
   if (faults >= FAULTS_MAX) return GIVEN_UP;
   if (topicGone) return TOPIC_GONE;
-  if (unverifiedDomain === null) return accountSuspended ? SUSPENDED : null;
-  const error = `the account has not verified the domain ${unverifiedDomain}`;
-  return { kind: 'refused', error, notAsked: true };
+  if (unverifiedDomain !== null) {
+    const error = `the account has not verified the domain ${unverifiedDomain}`;
+    return { kind: 'refused', error, notAsked: true };
+  }
+  return accountSuspended ? SUSPENDED : null;
 }
 
 /** The addresses that this attempt is for. One that is written in two ways is one. */

@@ -14,7 +14,7 @@ import { createUnsubscribeUrls } from './unsubscribe-url.ts';
 
 export interface MailParts extends Shell<'worker'> {
   readonly database: Database;
-  /** The one of the installation. */
+  /** The provider that the installation uses. */
   readonly mailProvider: MailProviderOptions['provider'];
   /** Aborted when the worker stops: a message that waits for a slot is released, and no slot rests. */
   readonly stopped: AbortSignal;
@@ -60,8 +60,8 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
 }
 
 /**
- * Waits about this long, by chance, or until the stop. Slots that were throttled together must not ask
- * together again.
+ * Waits between half and three halves of `ms`, at random, or until the stop. Slots that were throttled
+ * together must not ask together again.
  */
 export async function restOf(ms: number, stopped: AbortSignal): Promise<void> {
   await delay(ms * (0.5 + Math.random()), null, { signal: stopped }).catch(() => undefined);
