@@ -21,7 +21,6 @@ const CREATE_TRANSPORT: Readonly<Record<HttpClient, (agent: GuardedAgent) => Tra
   got: createGotTransport,
 };
 
-/** Attempts wait for a connection of their host within their time limit. */
 export interface EndpointClientOptions extends Omit<GuardedAgentOptions, 'resolver'> {
   httpClient: HttpClient;
   /** Limits one attempt: the wait for a connection, DNS, connect, TLS and the answer together. */
@@ -62,8 +61,8 @@ export class EndpointClient {
     if (this.#closed) throw new Error('the endpoint client is closed');
     const url = parseEndpoint(request.endpoint);
     if (typeof url === 'string') return refused(url);
-    // The agent judges again when it connects. Judged here, a refusal costs no request, and pooled
-    // connections are judged too.
+    // The agent judges again when it connects. A refusal here costs no request. This check also covers pooled
+    // connections.
     const refusal = this.#guard.judgeHost(url.hostname);
     if (refusal !== null) return refused(refusal);
     const answer = await Attempt.run(this.#environment, postTo(url, request));

@@ -38,8 +38,8 @@ const SHARED = {
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(50 * 2 ** times, RECONNECT_DELAY_MS_MAX),
   reconnectOnError,
-  // The check would hold a connection as long as its server loads. Without it, the first command reports the
-  // error.
+  // The ready check would hold a connection while its server loads data. Without it, the first command
+  // reports the error.
   enableReadyCheck: false,
 } satisfies RedisOptions;
 

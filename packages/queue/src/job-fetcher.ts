@@ -24,15 +24,15 @@ export interface JobFetcherOptions {
 const FETCHES_AT_ONCE = 4;
 /** The queue is busy: each fetch of two rounds brought a job. After a lone job it is often empty. */
 const BUSY_AFTER_ROUNDS = 2;
-/** Pause until it asks again whether it may fetch. */
+/** Pause before it asks again whether it may fetch. */
 const NOT_NOW_MS = 100;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
 /**
  * After a job, BullMQ answers twice that the queue is empty, and waits for the next job in the third round.
- * It answers at once in each round while another tool limits the queue's rate.
+ * While another tool limits the queue's rate, BullMQ never waits. Then only the pause slows this loop.
  */
-const EMPTY_ROUNDS_UNPACED = 2;
+const EMPTY_ROUNDS_BEFORE_PAUSE = 2;
 /** Pause after each further empty round. */
 const EMPTY_PAUSE_MS = 5;
 
@@ -76,7 +76,7 @@ export class JobFetcher {
       const gotJob = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
       busyRounds = gotJob.every(Boolean) ? busyRounds + 1 : 0;
       emptyRounds = gotJob.includes(true) ? 0 : emptyRounds + 1;
-      if (emptyRounds > EMPTY_ROUNDS_UNPACED) await pause(EMPTY_PAUSE_MS, stopped);
+      if (emptyRounds > EMPTY_ROUNDS_BEFORE_PAUSE) await pause(EMPTY_PAUSE_MS, stopped);
     }
   }
 

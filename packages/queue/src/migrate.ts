@@ -14,7 +14,7 @@ type Session = Awaited<ReturnType<typeof openSession>>;
 
 /**
  * Creates or migrates BullMQ's own tables, for queues on Postgres, under the migration lock. The owner of the
- * schema owns what this makes, under any user.
+ * schema owns what this makes, also when another user runs it.
  */
 export async function migrateQueueSchema(databaseUrl: string, options: MigratorOptions = {}): Promise<void> {
   await underMigrationLock(databaseUrl, options, async (client) => {

@@ -52,7 +52,7 @@ interface BullQueue {
 type Queues = Readonly<Record<QueueKey, BullQueue>>;
 
 interface Backend {
-  /** The reason why a call could only wait for a connection, or null. */
+  /** The fault while there is no connection: a call could only wait for one. Null: connected. */
   disconnected(): Error | null;
   open(): Queues;
   evictionPolicy(): Promise<string | null>;

@@ -11,10 +11,10 @@ export interface QueueWatchOptions {
   readonly metrics: Pick<Metrics<'relay'>, 'postgresErrors' | 'redisErrors'>;
 }
 
-/** The queue as one process sees it: which one it is, and whether it works. A part of the process. */
+/** The queue as one process sees it: which one it is, and whether it works. */
 export interface QueueWatch {
   readonly location: QueueLocation;
-  /** As it was read last. */
+  /** The identity from the last read. */
   readonly identity: () => QueueIdentity;
   /** Receives the errors of the queue's clients. */
   readonly onError: (error: Error) => void;

@@ -11,7 +11,7 @@ export interface CurrentResolverOptions {
   nowMs: () => number;
   /** The file that names the machine's name servers. */
   file?: string | undefined;
-  /** Reads the file. Default: c-ares reads it when it starts. */
+  /** For tests: creates a resolver from the file. Default: c-ares reads the file. */
   create?: ((file: string) => Resolver) | undefined;
 }
 
@@ -37,7 +37,7 @@ export class CurrentResolver {
     this.#resolver = this.#create();
   }
 
-  /** The resolver for a new query. Queries of an older one end with it. */
+  /** The resolver for a new query. A running query keeps the resolver that it started with. */
   get(): Resolver {
     const nowMs = this.#options.nowMs();
     if (this.#options.servers !== undefined || nowMs < this.#checkAtMs) return this.#resolver;
@@ -52,7 +52,7 @@ export class CurrentResolver {
     return this.#resolver;
   }
 
-  /** Cancels queries in flight. */
+  /** Cancels queries in flight of the current resolver. */
   cancel(): void {
     this.#resolver.cancel();
   }

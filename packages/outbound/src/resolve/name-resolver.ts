@@ -41,7 +41,7 @@ const NAMES_MAX = 10_000;
  * The most addresses of a name. Each connection judges them all, and Node gives the TTLs of only 256 records.
  */
 const ADDRESSES_MAX = 256;
-/** Of all names in the cache, about 10 MB. Most names have one to eight. */
+/** The most addresses in the cache, about 10 MB. Most names have one to eight. */
 const ADDRESSES_KEPT_MAX = 100_000;
 
 type Outcome = { addresses: readonly string[]; cachedMs: number } | { failure: string; cachedMs: number };
