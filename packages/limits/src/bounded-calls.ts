@@ -1,4 +1,4 @@
-/** Runs calls with a time limit each, however long their work takes. Closing aborts the running calls. */
+/** Runs calls, each with a time limit. A call ends at the limit, also when its work goes on. */
 export class BoundedCalls {
   readonly #timeoutMs: number;
   readonly #late: () => Error;

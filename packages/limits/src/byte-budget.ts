@@ -15,7 +15,7 @@ export interface HeldBytes {
 }
 
 /**
- * Bytes that several owners share. Who finds too few gets none.
+ * Bytes that several owners share. A holding that finds too few bytes gets none.
  *
  * A quarter is reserved for the first `smallBytes` of each holding. In both parts, an owner may hold as many
  * bytes as are still free: see `FairByteBudget`.

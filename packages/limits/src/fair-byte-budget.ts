@@ -1,7 +1,7 @@
 interface BudgetLimits {
   /** All bodies together. One body may exceed this limit. */
   readonly bytesMax: number;
-  /** The first bytes of each body do not count. Limit the number of bodies elsewhere. */
+  /** The first bytes of each body cost nothing. Limit the number of bodies elsewhere. */
   readonly bytesFree: number;
 }
 

@@ -62,9 +62,9 @@ export class KeyedQueue {
   }
 
   #release(entry: Entry): void {
-    if (entry.state === 'waiting') this.#leave(entry);
-    if (entry.state === 'granted') this.#count(entry, -1);
     if (entry.state === 'released') return;
+    if (entry.state === 'waiting') this.#leave(entry);
+    else this.#count(entry, -1);
     entry.state = 'released';
     this.#grantNext();
   }
@@ -75,7 +75,8 @@ export class KeyedQueue {
       if (entry === undefined || (this.#granted.get(key) ?? 0) >= this.#limits.perKey) continue;
       if (this.#total + entry.size > this.#limits.total) return;
       this.#leave(entry);
-      if (this.#waiting.delete(key)) this.#waiting.set(key, waiting); // behind the other keys
+      // Puts the key behind the others, if it still waits. This loop then meets it again.
+      if (this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       this.#count(entry, 1);
       entry.state = 'granted';
       entry.grant();

@@ -59,15 +59,15 @@ function afterNextPoll(timeoutMs: number, overdue: () => void): () => void {
 
 /** Settles like `answer`, or rejects with the signal's reason as soon as the signal aborts. */
 export async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-  let stop = (): void => undefined;
+  let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop);
+    onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort);
   });
   try {
     return await Promise.race([answer, aborted]);
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', onAbort);
   }
 }

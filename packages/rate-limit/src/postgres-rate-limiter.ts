@@ -45,14 +45,11 @@ export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): 
   async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {
     // Read before Postgres reads its clock, so a window never seems longer than it is.
     const askedAt = performance.now();
-    const [row] = (await (cost === 0
-      ? query(PEEK_STATEMENT, [key, limit])
-      : query(CHARGE_STATEMENT, [
-          key,
-          cost,
-          limit,
-          windowMs(cost, limit, windowLengthMs),
-        ]))) as readonly WindowRow[];
+    const rows =
+      cost === 0
+        ? await query(PEEK_STATEMENT, [key, limit])
+        : await query(CHARGE_STATEMENT, [key, cost, limit, windowMs(cost, limit, windowLengthMs)]);
+    const [row] = rows as readonly WindowRow[];
     if (row === undefined) return false;
     spent.add(key, { used: row.used, endsAt: askedAt + row.leftMs });
     return row.allowed;

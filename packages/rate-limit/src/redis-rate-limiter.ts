@@ -36,7 +36,7 @@ export interface RedisRateLimiterOptions extends LimiterOptions {
   readonly onError?: (error: Error) => void;
 }
 
-const RECONNECT_DELAY_MAX_MS = 1000;
+const RECONNECT_DELAY_MS_MAX = 1000;
 const CHECK_WINDOW_MS = 1;
 
 /** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */
@@ -90,7 +90,7 @@ function failFastClient(url: string, timeoutMs: number): ChargingRedis {
     connectTimeout: 2 * timeoutMs,
     commandTimeout: 4 * timeoutMs,
     socketTimeout: 4 * timeoutMs,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MAX_MS),
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_DELAY_MS_MAX),
     reconnectOnError,
     // The ready check would wait on a connection while its server loads data. Without it the first charge
     // fails and reconnects.

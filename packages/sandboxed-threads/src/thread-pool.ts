@@ -102,7 +102,7 @@ export class ThreadPool<Job, Answer> {
     try {
       return await answerOf<Answer>(thread, job(), {
         timeoutMs: this.#options.timeoutMs,
-        onAnswer: () => this.#rest(thread),
+        onAnswer: () => this.#addToIdle(thread),
       });
     } catch (error) {
       await thread.terminate();
@@ -113,14 +113,14 @@ export class ThreadPool<Job, Answer> {
     }
   }
 
-  /** Takes the thread that was busy last, so that the others reach their end when fewer are needed. */
+  /** Takes the thread that was busy last. So the others stay idle until they end, when fewer are needed. */
   #takeIdle(): Worker | undefined {
     const thread = [...this.#idle.keys()].at(-1);
     if (thread !== undefined) this.#removeFromIdle(thread);
     return thread;
   }
 
-  #rest(thread: Worker): void {
+  #addToIdle(thread: Worker): void {
     const end = (): void => {
       this.#removeFromIdle(thread);
       void thread.terminate();
