@@ -14,7 +14,7 @@ export interface BlobSweepParts {
   readonly metrics: Pick<Metrics<'inbound'>, 'blobSweeps' | 'blobsSwept'>;
 }
 
-/** One day since the last put of a blob. It leaves room for a message whose row is not committed yet. */
+/** One day since the last put of a blob: the row of its message may commit some time after the put. */
 const AGE_MS_MIN = 24 * 60 * 60 * 1000;
 const CHECK_INTERVAL_MS = 10 * 60 * 1000;
 /** Blob ids per statement. Each id costs two index probes, in messages and in attachments. */

@@ -21,7 +21,7 @@ export interface ScreeningParts {
   /** Null when none is configured. */
   readonly virusScanner: Pick<ClamdScanner, 'scan'> | null;
   readonly spamScanner: Pick<RspamdScanner, 'scan'> | null;
-  /** The sender's try that is judged, also while the policy of the author is unavailable. */
+  /** At this try of its sender, a message is judged also without the policy of its author. */
   readonly triesUntilJudged: number;
   /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
   readonly required: boolean;

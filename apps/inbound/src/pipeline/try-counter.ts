@@ -2,8 +2,8 @@
 const MESSAGES_MAX = 10_000;
 
 /**
- * Counts the tries of a message that we deferred. It forgets the message that came longest ago: its sender
- * then waits for one more try.
+ * Counts the tries of messages that we deferred. When it is full, it forgets the message that came longest
+ * ago: the count of that message starts again.
  */
 export class TryCounter {
   readonly #tries = new Map<string, number>();

@@ -177,7 +177,11 @@ export class InboundServer {
     return session;
   }
 
-  /** Else 200 idle sessions of a few addresses would stop all mail. @returns false when no session waits. */
+  /**
+   * Otherwise 200 idle sessions of a few addresses would stop all mail.
+   *
+   * @returns false when no session waits for a command
+   */
   #endLongestWaiting(): boolean {
     const [longest] = [...this.#sessions.values()]
       .filter((session) => session.isWaiting)
@@ -194,24 +198,31 @@ export class InboundServer {
     this.#options.onSession?.(this.#sessionLimits.open);
   }
 
-  #onMailFrom(address: SMTPServerAddress, of: SMTPServerSession, done: (error?: Error) => void): void {
-    const session = this.#session(of);
+  #onMailFrom(
+    address: SMTPServerAddress,
+    smtpSession: SMTPServerSession,
+    done: (error?: Error) => void,
+  ): void {
+    const session = this.#session(smtpSession);
     session.mailCommands += 1;
     session.recipientsTaken = 0;
     const declared = Number(address.args === false ? 0 : (address.args['SIZE'] ?? 0));
     if (session.mailCommands > this.#limits.messagesPerSessionMax) {
       const words = 'Too many messages in one session';
       done(session.refuse(new Refusal(421, 'messages_per_session', words)));
-    } else if (!this.#budget.hasSpace(this.#clientOf(of), declared)) {
+    } else if (!this.#budget.hasSpace(this.#clientOf(smtpSession), declared)) {
       done(session.refuse(new Refusal(451, 'memory', 'Too much mail at a time, try again later')));
     } else done();
   }
 
   /** @returns the answer that replaces 250; undefined for 250 */
-  async #onRcptTo({ address }: SMTPServerAddress, of: SMTPServerSession): Promise<Refusal | undefined> {
-    const session = this.#session(of);
+  async #onRcptTo(
+    { address }: SMTPServerAddress,
+    smtpSession: SMTPServerSession,
+  ): Promise<Refusal | undefined> {
+    const session = this.#session(smtpSession);
     session.pauseCommandTimeout();
-    const isAccepted = await this.#accepts(address, of);
+    const isAccepted = await this.#accepts(address, smtpSession);
     if (isAccepted === null)
       return session.refuse(new Refusal(451, 'unavailable', 'Recipient not checked, try again later'));
     if (!isAccepted) return session.refuse(new Refusal(550, 'unknown_recipient', 'No such mailbox here'));
@@ -237,16 +248,16 @@ export class InboundServer {
 
   async #onData(
     stream: SMTPServerDataStream,
-    of: SMTPServerSession,
+    smtpSession: SMTPServerSession,
     done: (error: Error | null, answer?: string | (string | Error)[]) => void,
   ): Promise<void> {
     const { sink, hostname, logger, protocol, clock = systemClock } = this.#options;
-    const session = this.#session(of);
+    const session = this.#session(smtpSession);
     session.pauseCommandTimeout();
-    const client = this.#clientOf(of);
+    const client = this.#clientOf(smtpSession);
     const bytes = this.#budget.open(client);
     const receiving = { sink, hostname, logger, clock, client, bytes, limits: this.#limits };
-    const outcome = await receiveMessage(receiving, stream, of);
+    const outcome = await receiveMessage(receiving, stream, smtpSession);
     if (outcome === null) return;
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
     const answer = outcome instanceof Refusal ? session.refuse(outcome, answers) : outcome;

@@ -47,7 +47,7 @@ export async function receiveMessage(
 type Fault = 'size' | 'memory' | 'data_timeout' | 'data_too_slow' | 'disconnected';
 
 /**
- * Reads to the end of the message. It reads a message that it does not keep as well: a client reads no answer
+ * Reads to the end of the message. It also reads a message that it does not keep: a client reads no answer
  * before its final dot.
  * @returns the fault, or null when the whole message is in `buffer`
  */
