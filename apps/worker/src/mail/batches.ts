@@ -150,8 +150,8 @@ export class MailBatches {
 }
 
 /**
- * True when the outcome is for all recipients and has no notifications, and nothing follows but a retry that
- * changes no count of unconfirmed attempts.
+ * True when the outcome is for all recipients and has no notifications. Only a retry may follow, and it must
+ * not change the count of unconfirmed attempts.
  */
 function isPlain(email: TakenEmail, outcome: MailOutcome): boolean {
   if (email.rest !== null || outcome.notifications.length > 0) return false;
