@@ -1,4 +1,4 @@
-// Not by name: Node 18 has no `hash`, and could not load a bundle to say that it is too old.
+// On Node 18, an import of `hash` by name fails. The bundle must load there to say that Node is too old.
 import * as crypto from 'node:crypto';
 
 export const KEY_KINDS = ['live', 'test'] as const;

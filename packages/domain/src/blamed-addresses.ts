@@ -7,7 +7,7 @@ export interface BlamedAddress {
   readonly reason: 'bounce' | 'complaint';
 }
 
-/** Here the recipient's name chooses what happens to a message: see docs/api.md, "The sandbox provider". */
+/** The local part of such a recipient decides the result: see docs/api.md, "The sandbox provider". */
 export const SANDBOX_RECIPIENT_DOMAIN = 'sandbox.postrider.example';
 
 const REASONS = new Map<string, BlamedAddress['reason']>([
@@ -25,7 +25,7 @@ export function blamedAddresses({ type, recipients, detail }: ProviderNotificati
 
 /**
  * The addresses to suppress after these reports: each once, as `plainAddress` writes it. A complaint outranks
- * a bounce. Sandbox recipients are left out: suppressed, they could not act again.
+ * a bounce. Sandbox recipients are left out, so that a customer can use them again.
  */
 export function addressesToSuppress(blamed: readonly BlamedAddress[]): BlamedAddress[] {
   const reasons = new Map<string, BlamedAddress['reason']>();

@@ -10,10 +10,10 @@ export const BLOB_LOCATIONS = 'file:/path, file:relative/folder or s3://bucket/p
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/;
 /** Allows no character with a meaning in a URL, an XML answer or a shell. */
 const PREFIX_PART = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
-/** A key may have 1024 bytes. The id needs 64. */
+/** An S3 key may have 1,024 bytes. The blob's id takes 64. */
 const PREFIX_LENGTH_MAX = 512;
 
-/** @returns null for a text of another form. `file:///path` is `file:/path`. The folder is not resolved. */
+/** @returns null for a text of another form. The folder is not resolved. */
 export function parseBlobLocation(location: string): BlobLocation | null {
   return location.startsWith('file:') ? parseFolder(location.slice('file:'.length)) : parseBucket(location);
 }
@@ -28,9 +28,8 @@ function parseFolder(path: string): BlobLocation | null {
 function parseBucket(location: string): BlobLocation | null {
   const [, bucket, path = ''] = S3_URL.exec(location) ?? [];
   if (bucket === undefined || bucket.includes('..') || path.length > PREFIX_LENGTH_MAX) return null;
+  if (path === '') return { kind: 's3', bucket, prefix: '' };
   const prefix = path.replace(/\/$/, '');
-  if (prefix === '') return path === '' ? { kind: 's3', bucket, prefix: '' } : null;
-  return prefix.split('/').every((part) => PREFIX_PART.test(part))
-    ? { kind: 's3', bucket, prefix: `${prefix}/` }
-    : null;
+  const isValid = prefix.split('/').every((part) => PREFIX_PART.test(part));
+  return isValid ? { kind: 's3', bucket, prefix: `${prefix}/` } : null;
 }

@@ -22,7 +22,7 @@ export type DeliveryOutcome =
 /**
  * The transition out of `queued` (contract section 3, row by row).
  *
- * @param attempt number of this attempt within its set: 1 for the first.
+ * @param attempt number of this attempt: 1 for the first. A replay begins at 1 again.
  */
 export function decideOutcome(
   result: AttemptResult,

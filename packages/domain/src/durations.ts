@@ -1,7 +1,7 @@
 /**
  * Bounds of the buckets in which durations are counted, in milliseconds. The first bucket is below the first
- * bound, the last begins at the last bound. Neighbours differ by at most a half, which bounds the error of a
- * percentile. Rows of `attempts_by_hour` have these buckets: a changed bound would make them wrong.
+ * bound, the last begins at the last bound. A bound is at most twice the one before it: this limits the error
+ * of a percentile. Rows of `attempts_by_hour` have these buckets: a changed bound would make them wrong.
  */
 export const DURATION_BOUNDS_MS: readonly number[] = [
   5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1_300, 1_900, 2_600, 3_800, 5_200, 7_500,

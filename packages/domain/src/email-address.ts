@@ -46,8 +46,8 @@ export function senderDomain(from: string): string {
 }
 
 /**
- * Whether a text is a list of recipients that would read as one with a long name: an address, then a comma or
- * semicolon, without quotes. Requests refuse such a text. Mail that is stored already keeps it as a name.
+ * True when a text lists several recipients, although `parseEmailAddress` reads one with a long name: an
+ * address, then a comma or semicolon, without quotes. Requests refuse such a text. Stored mail may have it.
  */
 export function isRecipientList(text: string): boolean {
   const name = text.slice(0, Math.max(0, text.lastIndexOf('<'))).trim();

@@ -51,7 +51,7 @@ function bytesIn(written: unknown): readonly unknown[] | null {
   return type === 'Buffer' && Array.isArray(data) ? (data as unknown[]) : null;
 }
 
-/** The length of a content in base64, for the limit of a message; 0 for what is no content. */
+/** The length of a content in base64, for the limit of a message. A value of another type has 0. */
 export function contentLength(written: unknown): number {
   if (typeof written === 'string') return Buffer.byteLength(written);
   return base64Length(bytesIn(written)?.length ?? 0);
@@ -65,7 +65,7 @@ export function base64Length(bytes: number): number {
 const BYTES = { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } };
 
 const content = z
-  // Not an array of zod: it would take a second for a million bytes.
+  // `z.array` would take a second for a million bytes.
   .unknown()
   .transform((written, context): string => {
     const bytes = bytesIn(written);
@@ -91,11 +91,11 @@ const contentType = z
   .nullish();
 
 /** A Content-ID allows only visible ASCII between its angle brackets (RFC 2392, RFC 5322 3.6.4). */
+export const CONTENT_ID = /^[!-;=?-~]*$/;
+
 const contentId = z
   .string({ error: 'must be a string' })
-  .regex(/^[!-;=?-~]*$/, {
-    error: 'contains a character that a Content-ID cannot have',
-  })
+  .regex(CONTENT_ID, { error: 'contains a character that a Content-ID cannot have' })
   .min(1, { error: 'is empty' })
   .max(LIMITS.contentIdLength, { error: `is longer than ${LIMITS.contentIdLength} characters` })
   .nullish();

@@ -90,7 +90,7 @@ const headers = z
       return faults.length > 0 ? z.NEVER : (written as Record<string, string>);
     }),
   )
-  // Not a record of zod: it would drop a header named `__proto__`, which is a fault.
+  // `z.record` would drop a header named `__proto__`, which is a fault.
   .meta(headersSchema());
 
 /** A malformed id and an unknown id are the same fault. */
@@ -126,7 +126,7 @@ export const emailFields = z.object(
   { error: 'must be a JSON object' },
 );
 
-/** The rule in a JSON Schema that one of the two has a value. */
+/** A rule of a JSON Schema: `html` or `text` has a value. */
 export const HTML_OR_TEXT = {
   anyOf: ['html', 'text'].map((field) => ({
     required: [field],
@@ -250,5 +250,6 @@ function faultOf(issue: z.core.$ZodIssue, body: unknown): DraftFault {
   const parent = valueAt(body, issue.path.slice(0, -1));
   const value = valueAt(body, issue.path);
   if (isRecord(parent) && value === undefined) return { field, message: 'is required' };
+  // A single address is validated as a list of one. Its path ends in 0, and the string itself is the parent.
   return { field, message: issue.message, value: typeof parent === 'string' ? parent : value };
 }

@@ -48,7 +48,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,76}$/;
 /**
  * The extra headers in a JSON Schema.
  *
- * @param reserved names in lower case that the service sets besides its own
+ * @param reserved more headers that the service sets, in lower case
  */
 export function headersSchema(reserved: Iterable<string> = []) {
   const names = [...RESERVED_HEADERS, ...reserved, '__proto__'];
@@ -105,7 +105,7 @@ function valueFault(name: string, value: unknown): string | null {
   return isReferences(value) ? null : NO_REFERENCES;
 }
 
-/** The header of a long conversation. */
+/** `References` grows with the conversation, so it has a limit of its own. */
 function isReferences(value: string): boolean {
   return value.length <= LIMITS.referencesLength && new RegExp(PATTERNS.references).test(value);
 }

@@ -12,9 +12,9 @@ export interface EndedAttempt {
   readonly endedAtMs: number;
 }
 
-/** An endpoint fails when this many attempts in a row have failed ... */
+/** An endpoint fails after this many failed attempts in a row, over at least `FAILING_AFTER_MS`. */
 const FAILURES_MIN = 4;
-/** ... over this time. Among many attempts a second, a few failures in a row are chance. */
+/** Among many attempts a second, a few failures in a row are chance. So the run must also last this long. */
 const FAILING_AFTER_MS = 5_000;
 
 /** @returns null after a success: one success ends the run. */

@@ -1,5 +1,5 @@
 import { asLine } from './email-address.ts';
-import { base64Length } from './email-attachments.ts';
+import { base64Length, CONTENT_ID } from './email-attachments.ts';
 import type { AttachmentDraft } from './email-attachments.ts';
 import { byteLength, emailFields, isAbsent, parseEmailDraft } from './email-draft.ts';
 import type { DraftFault, EmailDraft } from './email-draft.ts';
@@ -41,8 +41,8 @@ export interface ForwardedFile {
 }
 
 export type ForwardParse =
-  /** The draft without the files of the message. */
-  { readonly ok: true; readonly draft: EmailDraft } | { readonly ok: false; readonly fault: DraftFault };
+  | { readonly ok: true; /** without the files of the message */ readonly draft: EmailDraft }
+  | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;
 
@@ -116,14 +116,13 @@ function bodiesOf(
   original: ForwardedMessage,
 ): Pick<EmailDraft, 'text' | 'html'> {
   const lines = headerLines(original);
-  const text =
-    own.text === null
-      ? null
-      : [...(own.text === '' ? [] : [own.text, '']), ...lines, '', original.text ?? ''].join('\n');
+  const ownText = own.text ?? '';
+  const ownLines = ownText === '' ? [] : [ownText, ''];
+  const text = own.text === null ? null : [...ownLines, ...lines, '', original.text ?? ''].join('\n');
   if (own.html === null && original.html === null) return { text, html: null };
-  const words = own.html ?? (own.text === '' ? '' : textAsHtml(own.text ?? ''));
-  const forwarded = original.html ?? textAsHtml(original.text ?? '');
-  return { text, html: `${words}<div>${lines.map(escapedHtml).join('<br>')}</div><br>${forwarded}` };
+  const ownHtml = own.html ?? (ownText === '' ? '' : textAsHtml(ownText));
+  const forwardedHtml = original.html ?? textAsHtml(original.text ?? '');
+  return { text, html: `${ownHtml}<div>${lines.map(escapedHtml).join('<br>')}</div><br>${forwardedHtml}` };
 }
 
 function headerLines({ from, to, cc, subject, createdAt }: ForwardedMessage): string[] {
@@ -137,7 +136,7 @@ function headerLines({ from, to, cc, subject, createdAt }: ForwardedMessage): st
   ];
 }
 
-/** Makes a file of a received message one that may be sent: its name and types come from a stranger. */
+/** Turns a file of a message into an attachment to send. A stranger may have written its name and types. */
 export function forwardedFile(
   { filename, contentType, contentId }: ForwardedFile,
   content: Buffer,
@@ -148,6 +147,10 @@ export function forwardedFile(
     filename: name.trim() === '' ? 'attachment' : name,
     content: content.toString('base64'),
     contentType: contentType !== null && isMediaType(contentType) ? contentType : null,
-    contentId: /^[\u0021-\u003b\u003d\u003f-\u007e]{1,128}$/.test(id) ? id : null,
+    contentId: isContentId(id) ? id : null,
   };
+}
+
+function isContentId(text: string): boolean {
+  return text !== '' && text.length <= LIMITS.contentIdLength && CONTENT_ID.test(text);
 }

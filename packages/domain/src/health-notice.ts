@@ -4,7 +4,7 @@ import { newId } from './ids.ts';
 import type { AccountId, EventId, WebhookId } from './ids.ts';
 import { hostOf } from './webhook-endpoint.ts';
 
-/** A webhook that fails, or is well again. Its last notice says otherwise. */
+/** A webhook fails, or is well again, and no notice has said so yet. */
 export interface HealthChange {
   readonly webhookId: WebhookId;
   readonly accountId: AccountId;

@@ -1,6 +1,6 @@
 import type { EventType } from './event-types.ts';
 
-/** An event of a sent message without `email.`, or a state before the first event. */
+/** The type of a sent message's event, without `email.`, or a state before the first event. */
 type LastEvent = Exclude<EmailEventName<EventType>, 'unsubscribed'> | 'queued' | 'stored';
 type EmailEventName<T> = T extends `email.${infer W}` ? W : never;
 

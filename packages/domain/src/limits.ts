@@ -2,7 +2,7 @@
 export const LIMITS = {
   bodyBytes: 64 * 1024,
   emailBodyBytes: 8 * 1024 * 1024,
-  /** A send body over its own limit is refused in plain text, and over this limit with a problem document. */
+  /** A send over `emailBodyBytes` is refused in plain text, and over this limit with a problem document. */
   emailBodyPlainTextBytes: 32 * 1024 * 1024,
   /** SNS sends up to 256 KiB of text, which JSON may escape. */
   snsBodyBytes: 512 * 1024,
@@ -72,7 +72,7 @@ export const LIMITS = {
   replyBodyBytes: 4 * 1024 * 1024,
   /** Bodies, names and addresses on one page of a mail thread's messages. */
   threadPageBytes: 8 * 1024 * 1024,
-  /** A search in an inbox looks at so many received messages, and at as many sent ones. */
+  /** A search in an inbox looks at this number of received messages, and of sent ones. */
   searchedMessages: 500,
   /** Characters of a searched word, and addresses of one parameter. */
   searchLength: 200,

@@ -8,7 +8,7 @@ import { createSealedTokens } from './sealed-token.ts';
 /** The bytes that a link's holder may read. */
 export type LinkTarget = ReceivedBytes | SentAttachment;
 
-/** Of a received message. */
+/** A received message, or an attachment. */
 export interface ReceivedBytes {
   readonly messageId: MessageId;
   /** Null: the raw message. */
@@ -39,7 +39,7 @@ export function createLinkTokens(keys: readonly Buffer[], clock: Clock) {
     /** @returns a token with about 150 letters, digits, `-` and `_`. */
     seal(target: LinkTarget): { readonly token: string; readonly expiresAt: Date } {
       const endsAt = clock.now().getTime() + LIMITS.linkMs;
-      const token = tokens.seal(JSON.stringify([...namesOf(target), endsAt]));
+      const token = tokens.seal(JSON.stringify([...partsOf(target), endsAt]));
       return { token, expiresAt: new Date(endsAt) };
     },
     /** @returns null for an expired token, and for every token that `seal` did not create. */
@@ -56,7 +56,7 @@ export function createLinkTokens(keys: readonly Buffer[], clock: Clock) {
   };
 }
 
-function namesOf(target: LinkTarget): [message: string, attachment: string | null] {
+function partsOf(target: LinkTarget): [message: string, attachment: string | null] {
   return 'emailId' in target
     ? [target.emailId, String(target.position)]
     : [target.messageId, target.attachmentId];

@@ -2,11 +2,11 @@ import { domainToUnicode } from 'node:url';
 import { parseEmailAddress, unquotedLocalPart } from './email-address.ts';
 import { plainAddress } from './plain-address.ts';
 
-/** None begins behind a backslash, or each quote of `\"\"\"` might begin a long one. */
+/** No match begins behind a backslash. Otherwise each quote of `\"\"\"` could begin a long match. */
 const QUOTED_LOCAL_PARTS = /(?<!\\)"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
 
-/** The end of a text that may continue as a local part. */
-const OF_LOCAL_PART = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_.%+-]$/u;
+/** The last character may belong to a local part. */
+const ENDS_AS_LOCAL_PART = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_.%+-]$/u;
 
 /**
  * True when any text in a JSON value contains the address. The text may be the address, with or without a
@@ -48,5 +48,5 @@ function withUnicodeDomain(address: string): string {
  */
 function isWord(text: string, from: number, to: number): boolean {
   const before = text.slice(Math.max(0, from - 2), from); // a letter may take two code units
-  return !OF_LOCAL_PART.test(before) && !/^(?:[\w-]|\.\w|"@)/.test(text.slice(to, to + 2));
+  return !ENDS_AS_LOCAL_PART.test(before) && !/^(?:[\w-]|\.\w|"@)/.test(text.slice(to, to + 2));
 }

@@ -66,8 +66,8 @@ const WHOLE: Bounds = {
 };
 
 /**
- * The record in events and lists. While its JSON is too large, the text, the lists and the attachments' names
- * are cut to half of their limits.
+ * The record in events and lists. The limits of the text, of the lists and of the attachments' names are
+ * halved until the JSON is small enough.
  */
 export function messageRecord(message: ReceivedMessage): EventData<'message.received'> {
   const { recordTextBytes, recordEntries, recordNameLength, recordBytes } = LIMITS;

@@ -80,7 +80,7 @@ export const replyRequest = emailFields
  */
 const WRITABLE_ID = /^[!-~]{1,995}$/;
 /** RFC 5322 3.6.4 lets References grow with the mail thread. */
-const REFERENCES_MAX = 100;
+const WRITTEN_REFERENCES_MAX = 100;
 
 /**
  * Turns a reply into a message from the inbox. A received message is answered to its `Reply-To`, or to its
@@ -89,7 +89,6 @@ const REFERENCES_MAX = 100;
  */
 export function parseReply(body: object, inbox: ReplyingInbox, answered: AnsweredMessage): ReplyParse {
   const fields = body as Readonly<Record<string, unknown>>;
-  const { headers } = fields;
   const toAll = replyAll.safeParse(fields['reply_all']);
   if (!toAll.success) {
     return fault({ field: 'reply_all', message: 'is not true or false', value: fields['reply_all'] });
@@ -101,7 +100,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   const parsed = parseEmailDraft({
     html: fields['html'],
     text: fields['text'],
-    headers,
+    headers: fields['headers'],
     attachments: fields['attachments'],
     bcc: fields['bcc'],
     from: fromOf(inbox),
@@ -139,7 +138,8 @@ function fault(found: DraftFault): ReplyParse {
 }
 
 function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }: AnsweredMessage) {
-  const first = direction === 'outbound' ? to : replyTo.length > 0 ? replyTo : [from];
+  const replyAddresses = replyTo.length > 0 ? replyTo : [from];
+  const first = direction === 'outbound' ? to : replyAddresses;
   const seen = new Set<string>();
   const unseen = (list: readonly string[]): string[] =>
     list.filter((text) => {
@@ -151,7 +151,7 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
       return true;
     });
   const chosen = unseen(first);
-  // The inbox answers a message to itself at its own address.
+  // A message from the inbox to itself has no other address, so the answer goes to the inbox.
   const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
   // A stranger wrote Reply-To. The inbox's own message names recipients that the customer chose.
   const toMax = direction === 'outbound' ? answerable.length : LIMITS.replyToAddresses;
@@ -187,7 +187,7 @@ export function threadHeaders({
   const headers: Record<string, string> = {};
   const last = writable(ids).at(-1);
   if (last !== undefined) headers['In-Reply-To'] = `<${last}>`;
-  const chain = newestIds([...new Set(writable([...references, ...ids]))], REFERENCES_MAX);
+  const chain = newestIds([...new Set(writable([...references, ...ids]))], WRITTEN_REFERENCES_MAX);
   if (chain.length > 0) headers['References'] = chain.map((id) => `<${id}>`).join(' ');
   return headers;
 }

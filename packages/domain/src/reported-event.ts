@@ -21,7 +21,7 @@ export type ReportedEvent =
   | { readonly type: 'email.failed'; readonly error: string }
   /** The provider had accepted the message before this event. */
   | Report<Exclude<ProviderNotification['type'], TrackedType>>
-  /** True when a program opened or clicked. Null or missing: the provider does not say. */
+  /** `machine`: probably a program opened or clicked. Null or missing: the provider does not say. */
   | (Report<TrackedType> & { readonly machine?: boolean | null });
 
 /** The fields of the reported message that its event contains. */

@@ -15,7 +15,8 @@ const LABELS_MAX = 127;
 export function senderPattern(text: string): string | null {
   const at = text.lastIndexOf('@');
   const domain = asciiDomain(text.slice(at + 1));
-  if (at === -1 || domain === null) return domain;
+  if (domain === null) return null;
+  if (at === -1) return domain;
   const local = localPattern(text.slice(0, at));
   return local === null ? null : `${local}@${domain}`;
 }

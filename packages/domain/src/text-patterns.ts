@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The characters of `hasControlCharacter`. */
 const CONTROL = '\\x00-\\x1f\\x7f';
-/** The inside of a class of what no local part without quotes has. */
+/** Characters that an unquoted local part cannot have, as written in a character class. */
 const NOT_LOCAL = '\\s"(),:;<>@\\[\\\\\\]\\x00-\\x1f\\x7f-\\x9f';
 /** An encoded word (RFC 2047) begins with `=?`. */
 const NO_ENCODED_WORD = '(?![^@]*=\\?)';
@@ -16,7 +16,7 @@ const HOST = `(?:${LABEL}\\.)+${TOP}`;
 const MAIL_HOST = `(?:[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?\\.)+${TOP}`;
 /** The longest domain name, in characters (RFC 1035 2.3.4). */
 export const DOMAIN_LENGTH = 253;
-/** For a host behind other text. Elsewhere, `maxLength` says the same: RE2 and Rust cannot look ahead. */
+/** Limits a host behind other text. A lone host has `maxLength` instead: RE2 and Rust cannot look ahead. */
 const HOST_LENGTH = `(?=.{1,${DOMAIN_LENGTH}}$)`;
 
 const NAME = `(?:[^@<>"${CONTROL}]*(?:@[^,;<>"${CONTROL}]*)?|"[^"\\\\${CONTROL}]*" ?)`;
@@ -90,7 +90,7 @@ export const PATTERNS = {
   isoMoment: `^${YEAR}(?:${DATE}|${TIME})$`,
 } as const;
 
-/** The longest address of a schema, with its name, in characters. RFC 5321 4.5.3.1 has it without a name. */
+/** The longest address in a schema, in characters. RFC 5321 4.5.3.1 has this limit without the name. */
 export const ADDRESS_LENGTH = 320;
 
 /** A list with commas between the entries. @param entry a pattern without anchors */
@@ -106,7 +106,7 @@ export function wordsPattern(entriesMax: number): string {
 /**
  * A header name (RFC 9110 5.6.2) of at most 76 characters that is not reserved.
  *
- * @param first the inside of a class of the first character
+ * @param first the characters that may come first, as written in a character class
  * @param names reserved names, in any case
  * @param prefixes of other reserved names, in any case
  */
