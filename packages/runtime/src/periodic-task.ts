@@ -29,7 +29,7 @@ export function periodicTask({ run, pauseMs, onError, onRecovery }: PeriodicTask
   const stopped = new AbortController();
   const stopping = stopped.signal;
   let woken = false;
-  /** True until a run succeeds that found work. */
+  /** True from a failed run until a run that finds work succeeds. */
   let failing = false;
   let lastRunFailed = false;
   let endPause: (() => void) | null = null;

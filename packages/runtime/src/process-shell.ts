@@ -91,7 +91,7 @@ export function sharedShell(alsoLogged: (config: ConfigurationOf<'all'>) => LogF
   };
 }
 
-/** Logs the mail provider. Warns when production may believe that its mail is sent. */
+/** Logs the mail provider. Warns when an installation that may be production has the sandbox. */
 export function logMailProvider(
   { config, logger }: { readonly config: Pick<ConfigurationOf<'api'>, 'nodeEnv'>; readonly logger: Logger },
   { name, origin }: { readonly name: string; readonly origin: string },

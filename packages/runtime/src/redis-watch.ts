@@ -20,7 +20,7 @@ const CHECK_AFTER_ERROR_MS = 1_000;
  * error, a failed check counts after this time: the client may still be connecting.
  */
 const ERROR_COUNTS_FOR_MS = 5_000;
-/** The client says this while it has no connection. The error of the connection has the reason. */
+/** The client reports these while it has no connection. The error of the connection has the reason. */
 const SAYS_NO_REASON = /^(?:Connection is closed|Stream isn't writeable|Reached the max retries)/;
 
 /**

@@ -11,7 +11,7 @@ export function maskUrlPasswords(text: string): string {
   return text.replace(USER_INFO, `$1:${MASK}@`).replace(PASSWORD_PARAMETER, `$1${MASK}`);
 }
 
-/** Hides what the log must not show of a configuration value. */
+/** Hides the secret part of a configuration value. */
 export function maskValue(value: unknown, secret: Secrecy | undefined): unknown {
   switch (secret) {
     case 'whole':

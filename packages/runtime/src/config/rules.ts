@@ -48,7 +48,7 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     ? `LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than ${LEASE_MARGIN_SECONDS} s (got ${leaseSeconds} s and ${deliveryTimeoutMs} ms)`
     : undefined;
 
-/** Otherwise three accounts, with their shares of the announced slots, could fill the fast lane. */
+/** Keeps three accounts from filling the fast lane: see `ACCOUNT_SHARE`. */
 const slowLaneIsAtMostTwiceTheSlots: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&
   slowLaneConcurrency !== undefined &&

@@ -52,7 +52,7 @@ export const mailbox = textThat(
   (value) => parseEmailAddress(value) !== null,
 );
 
-/** 32 characters or more. No spaces, so it is one word in a file of variables. */
+/** A space would need quotes in a file of variables. */
 export const secretText = textThat('must be 32 to 256 characters of ASCII without spaces', (value) =>
   /^[!-~]{32,256}$/.test(value),
 );
@@ -133,14 +133,14 @@ function parseHostPort(value: string) {
   return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : null;
 }
 
-/** Name servers. A host name would need a name server first. */
+/** Addresses of name servers. To look up a host name, a name server must be known. */
 export const ipPorts = listOf(
   'must be a comma-separated list of address:port, each address an IP address',
   (entry) => isIP(parseHostPort(entry)?.host ?? '') !== 0,
   String,
 );
 
-/** The parsed value, as `net.connect` takes it. */
+/** Reads the text into an object that `net.connect` takes. */
 function target<Target>(message: string, parse: (value: string) => Target | null) {
   return textThat(message, (value) => parse(value) !== null).transform((value) => parse(value) as Target);
 }

@@ -28,7 +28,7 @@ interface NotReady {
 export type ReadinessCheck = () => Promise<Readiness>;
 
 const READINESS_TIMEOUT_MS = 2_000;
-/** Less than the time for the whole answer, which then names the parts. */
+/** Less than `READINESS_TIMEOUT_MS`, so that the answer still names the parts. */
 const DATABASE_TIMEOUT_MS = 1_900;
 
 type DatabaseReadiness = Readiness & { parts: Readonly<Record<'postgres' | 'migrations', string>> };

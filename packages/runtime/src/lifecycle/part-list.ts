@@ -58,7 +58,8 @@ export class PartList implements Part {
       } catch (error) {
         // The stop may have closed what this part was waiting for.
         if (this.isStopping()) return;
-        if (error instanceof FailedStart) throw error; // of a list: it has parts to stop
+        // This part is a list: `stop` must also stop what it has started.
+        if (error instanceof FailedStart) throw error;
         this.#begun -= 1;
         throw new FailedStart(name, error);
       }
@@ -89,7 +90,7 @@ export class PartList implements Part {
   }
 }
 
-/** Part of the deadline that lists leave to what they share, such as connections. */
+/** The lists end this long before the deadline. What they share, such as connections, stops after them. */
 const CLOSING_TIME_MS = 500;
 
 /** Starts lists in order, and stops them at the same time. So a slow list takes no time from another. */

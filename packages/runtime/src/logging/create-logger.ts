@@ -36,7 +36,7 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
     transports: [
       new winston.transports.Stream({
         stream: output,
-        // The transport's own `log` adds a turn of the event loop per line, for an event that nobody hears.
+        // The transport's own `log` takes a turn of the event loop per line, for an event without listeners.
         log(info: Record<symbol, unknown>, done) {
           output.write(`${String(info[MESSAGE])}\n`);
           done();

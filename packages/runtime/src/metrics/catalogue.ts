@@ -16,7 +16,7 @@ interface Metric {
   name: string;
   help: string;
   labels: readonly string[];
-  /** Labels of a counter that shows 0 from the start. `increase()` misses a sample that begins with 1. */
+  /** The counter shows 0 for these from the start. `increase()` misses a sample that begins with 1. */
   known?: readonly Labels[];
   /** Upper bounds of a histogram, in the unit of the name. */
   buckets?: readonly number[];

@@ -39,8 +39,8 @@ export function createMetrics<const P extends ProcessName>(
 }
 
 /**
- * Creates a new registry for a process with several roles, with the instruments of each. Roles share an
- * instrument that several have. The label `service` is `all`.
+ * Creates a new registry for a process with several roles, with the instruments of each. Roles that have the
+ * same instrument share it. The label `service` is `all`.
  */
 export function createSharedMetrics<const R extends Role>(roles: readonly R[]): Metrics<R> {
   const { registry } = createMetrics('all');

@@ -1,37 +1,37 @@
+const SYSTEM_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
+const SQLSTATES = [
+  '57P01',
+  '57P02',
+  '57P03',
+  '57014',
+  '53100',
+  '53200',
+  '53300',
+  '25006',
+  '25P03',
+  '55P03',
+  '28P01',
+  '28000',
+  '3D000',
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+];
+const PRISMA_CODES = ['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028'];
+
 /** The usual results of `errorCode` when Postgres is away, stops, starts, is full or refuses a login. */
-export const POSTGRES_CODES = [
-  ...[
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'EPIPE',
-    'ETIMEDOUT',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-  ],
-  ...[
-    '57P01',
-    '57P02',
-    '57P03',
-    '57014',
-    '53100',
-    '53200',
-    '53300',
-    '25006',
-    '25P03',
-    '55P03',
-    '28P01',
-    '28000',
-    '3D000',
-    '08000',
-    '08001',
-    '08003',
-    '08004',
-    '08006',
-  ],
-  ...['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P2028', 'other'],
-] as const;
+export const POSTGRES_CODES: readonly string[] = [...SYSTEM_CODES, ...SQLSTATES, ...PRISMA_CODES, 'other'];
 
 const CAUSES_MAX = 8;
 

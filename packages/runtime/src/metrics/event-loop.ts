@@ -5,8 +5,8 @@ import type { Registry } from 'prom-client';
 /** prom-client's timer of the lag has this interval. It never fires: the gauges below replace it. */
 const NO_TIMER_MS = 2 ** 31 - 1;
 /**
- * prom-client's timer of 10 ms made two thirds of the wake-ups of an idle process. Two samples a second miss
- * short delays. The counter of active seconds misses none.
+ * prom-client's timer of 10 ms would make two thirds of the CPU wake-ups of an idle process. Two samples a
+ * second miss short delays. The counter of active seconds misses none.
  */
 const SAMPLE_EVERY_MS = 500;
 const NANOSECONDS_PER_MS = 1e6;
@@ -44,7 +44,7 @@ function addLag(registry: Registry): void {
     p90: () => histogram.percentile(90),
     p99: () => histogram.percentile(99),
   };
-  // Registered before the other gauges. A scrape reads these as soon as `collect` begins to wait.
+  // This gauge is registered first, so its `collect` sets the others before a scrape reads them.
   const lag = new Gauge({
     name: `${LAG}_seconds`,
     help: 'Time from the scrape to the next turn of the event loop.',

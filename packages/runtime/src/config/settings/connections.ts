@@ -1,7 +1,7 @@
 import { queuePrefix, secretKeys, urlOf, wholeNumber } from '../schemas.ts';
 import { defineOptionalSetting, defineSetting } from '../setting.ts';
 
-/** One process with all roles: it has kinds of session that cannot share a connection. */
+/** The smallest pool of a process with all roles. `connectionShares` of apps/all divides it. */
 export const SHARED_POOL_MIN = 11;
 
 /** Postgres, Redis, and the keys that encrypt secrets. */

@@ -1,3 +1,4 @@
+import { CONTRACT_RETRY_DELAYS_SECONDS } from '@postrider/domain';
 import { delaysSeconds, httpToken, networks, oneOf, trueOrFalse, wholeNumber } from '../schemas.ts';
 import { type Environment, defineSetting } from '../setting.ts';
 
@@ -13,10 +14,10 @@ export const ATTEMPTS_PER_SLOT = 7;
  * The part of the announced slots that each account may have in flight. It may have all while no other
  * account needs its part.
  *
- * Three accounts whose endpoints turn slow must leave room in the fast lane. In the worst case the first one
- * was alone, and has all announced slots. The two others have a quarter each. Together they have one and a
- * half times the announced slots. That is at most six sevenths of the fast lane, because
- * SLOW_LANE_CONCURRENCY is at most twice DELIVERY_CONCURRENCY, by a rule of the configuration.
+ * When the endpoints of three accounts turn slow, they must not fill the fast lane. In the worst case the
+ * first account was alone, and has all announced slots. The two others have a quarter each: together 1.5
+ * times the announced slots. A rule of the configuration limits SLOW_LANE_CONCURRENCY to twice
+ * DELIVERY_CONCURRENCY (C). So they have at most 1.5 × 4 C = 6 C of the 7 C attempts of the fast lane.
  */
 export const ACCOUNT_SHARE = 1 / 4;
 
@@ -74,7 +75,7 @@ export const deliverySettings = {
       'failed attempts.',
     unit: 's',
     schema: delaysSeconds,
-    default: '30,60,120,240,480,960,1920',
+    default: CONTRACT_RETRY_DELAYS_SECONDS.join(','),
     processes: ['worker', 'console'],
   }),
   deliveryTimeoutMs: defineSetting({

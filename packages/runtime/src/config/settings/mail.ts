@@ -119,8 +119,8 @@ export const mailSettings = {
     key: 'DOMAIN_TIMEOUT_MS',
     description: 'Time limit of one operation on a sending domain at the provider, at most 15,000.',
     unit: 'ms',
-    // A request takes up to three turns at a domain: two pass while it waits. A turn is 5 s longer than this.
-    // The wait behind another domain call of the account, up to 30 s, comes on top: 90 s in all.
+    // A request waits for two turns at a domain at most, then has its own. A turn lasts up to 5 s longer than
+    // this: three take 60 s. Another domain call of the account may take 30 s before: 90 s in all.
     // The API closes a connection that is silent for 120 s.
     schema: wholeNumber(1, 15_000),
     default: '10000',
