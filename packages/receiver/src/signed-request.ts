@@ -53,7 +53,7 @@ export function readRequest(request: SignedRequest): SignatureCheck {
 /**
  * Returns when a signature matched and the time is within the tolerance.
  *
- * @throws SignatureVerificationError otherwise. A forged request is a forgery first, however old it is.
+ * @throws SignatureVerificationError otherwise. A request that is forged and old gets `no-match`.
  */
 export function acceptOrThrow(request: SignedRequest, header: SignatureHeader, matched: boolean): void {
   if (!matched) {

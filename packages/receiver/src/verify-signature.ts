@@ -28,8 +28,5 @@ export function parseEvent(request: SignedRequest): WebhookEvent {
 
 /** Compares every pair in constant time, so that the duration reveals nothing. */
 function anyEqual(expected: readonly Uint8Array[], given: readonly Uint8Array[]): boolean {
-  return expected.reduce(
-    (found, one) => given.reduce((matched, other) => timingSafeEqual(one, other) || matched, found),
-    false,
-  );
+  return expected.flatMap((one) => given.map((other) => timingSafeEqual(one, other))).includes(true);
 }

@@ -40,8 +40,10 @@ export async function attempt(
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),
     headers: {
-      ...{ 'Content-Type': 'application/json', 'Content-Length': bytes.length },
-      ...{ 'Accept-Encoding': 'identity', 'User-Agent': 'Postrider/1' },
+      'Content-Type': 'application/json',
+      'Content-Length': bytes.length,
+      'Accept-Encoding': 'identity',
+      'User-Agent': 'Postrider/1',
       [`${prefix}-Signature`]: signatureHeader(secret, body, at),
       [`${prefix}-Event-Id`]: event.id,
       [`${prefix}-Event-Type`]: event.type,
@@ -59,7 +61,7 @@ export async function attempt(
   }
 }
 
-/** The status line decides, so a body that breaks off or does not end is shown as far as it came. */
+/** Only the status line counts. A body that breaks off or does not end is shown as far as it came. */
 async function beginningOf(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

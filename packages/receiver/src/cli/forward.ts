@@ -33,13 +33,13 @@ export async function forward(target: URL, { request, body, response }: Delivery
       ...endToEnd(request.rawHeaders),
     ],
   });
-  // A reset after the head is an error of the request too. `once` has taken its listener away by then.
+  // A reset after the head is an error of the request, too. By then `once` has removed its listener.
   outgoing.on('error', () => undefined);
   response.once('close', () => outgoing.destroy()); // the sender has stopped waiting
   try {
     const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];
     response.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders));
-    response.flushHeaders(); // the sender decides by the head, which Node keeps until the body's first byte
+    response.flushHeaders(); // the sender needs only the head, which Node keeps until the body's first byte
     await pipeline(answer, response);
     return null;
   } catch (error) {

@@ -40,9 +40,9 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
     return;
   }
   const signature = `${prefix}-Signature`.toLowerCase();
-  const desk = new Desk({ target, secret, signature, io });
+  const endpoint = new LocalEndpoint({ target, secret, signature, io });
   const server = createServer((request, response) => {
-    desk.take(request, response).catch((error: unknown) => {
+    endpoint.answer(request, response).catch((error: unknown) => {
       response.destroy();
       io.print(escapeUnprintable(`a request broke off: ${messageOf(error)}`));
     });
@@ -72,8 +72,9 @@ function eventSource({ key: given, api, port }: ListenArguments, io: Io): EventS
 }
 
 function portOf(text = String(PORT)): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new UsageError(`--port must be a number from 0 to 65535, not ${text}`);
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new UsageError(`--port must be a number from 0 to 65535, not ${text}`);
   return port;
 }
 
@@ -99,8 +100,8 @@ async function untilStopped(server: Server, stop: AbortSignal | undefined): Prom
   await closed;
 }
 
-interface DeskOptions {
-  /** Null: `listen` answers itself. */
+interface LocalEndpointOptions {
+  /** Null: `listen` answers 204 itself. */
   readonly target: URL | null;
   readonly secret: string;
   /** The header's name in lower case. */
@@ -109,15 +110,15 @@ interface DeskOptions {
 }
 
 /** Answers each request and prints a paragraph about it. */
-class Desk {
-  readonly #options: DeskOptions;
+class LocalEndpoint {
+  readonly #options: LocalEndpointOptions;
   readonly #seen = new Set<string>();
 
-  constructor(options: DeskOptions) {
+  constructor(options: LocalEndpointOptions) {
     this.#options = options;
   }
 
-  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') {
       this.#refuse(response, 405, `a ${request.method} is no event`);
       return;

@@ -42,7 +42,7 @@ export async function poll(source: EventSource, handler: Omit<Handler, 'at'> | n
   }
 }
 
-/** The events since a time, in the order of the list. None is left out, whatever happens to the API. */
+/** The events since a time, in the order of the list. While the API is away, it waits and leaves none out. */
 async function* newEvents(source: EventSource, since: Date, io: Io): AsyncGenerator<WebhookEvent> {
   const query: Record<string, string> = { limit: '100', since: since.toISOString() };
   let isAway = false;
@@ -55,7 +55,7 @@ async function* newEvents(source: EventSource, since: Date, io: Io): AsyncGenera
     isAway = page === null;
     if (page !== null) {
       yield* page.data;
-      // The cursor of an event replaces `since`. That of an empty page may be minutes older.
+      // The cursor of an empty page may be minutes older than `since`, so `since` stays until an event comes.
       if (page.data.length > 0) delete query['since'];
       query['after'] = page.next_cursor;
     }
