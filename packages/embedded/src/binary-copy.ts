@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
  */
 export function copyForOthers(native: string): string {
   const key = createHash('sha256').update(native).digest('hex').slice(0, 12);
-  const copy = join(openTemporaryFolder(), `postrider-postgres-${key}`);
+  const copy = join(publicTemporaryFolder(), `postrider-postgres-${key}`);
   if (isWhole(native, copy)) return copy;
   const fresh = mkdtempSync(`${copy}-`);
   const tree = join(fresh, 'native');
@@ -20,7 +20,7 @@ export function copyForOthers(native: string): string {
   try {
     renameSync(tree, copy);
   } catch (error) {
-    // Another start was faster.
+    // Another start may have put its copy there first.
     if (!isWhole(native, copy)) throw error;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -50,8 +50,8 @@ function openToAll(path: string): void {
   if (stats.isDirectory()) for (const name of readdirSync(path)) openToAll(join(path, name));
 }
 
-/** TMPDIR may point into a closed home. */
-function openTemporaryFolder(): string {
+/** A temporary folder that every user can enter. TMPDIR may point into a closed home. */
+function publicTemporaryFolder(): string {
   const isOpen = (folder: string): boolean => {
     for (let at = folder; ; at = dirname(at)) {
       const stats = lstatSync(at, { throwIfNoEntry: false });

@@ -50,7 +50,7 @@ export async function issueCertificate(
   cryptoProvider.set(webcrypto as unknown as Parameters<typeof cryptoProvider.set>[0]);
   const { names = [], addresses = [], algorithm = ECDSA, isAuthority = false } = request;
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  // A unique subject: clients would take two certificates with one subject for one that changed its key.
+  // Each subject is unique. Clients take two certificates with one subject for one with a changed key.
   const subject = `CN=${names[0] ?? addresses[0] ?? 'localhost'} ${randomBytes(4).toString('hex')}`;
   const usage = isAuthority
     ? new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true)

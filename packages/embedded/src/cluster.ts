@@ -19,7 +19,7 @@ export function clusterVersion(dataDir: string): number | null {
   return version === null ? null : Number(version);
 }
 
-/** Reads the password of an existing cluster. It wins over the password that the caller asks for. */
+/** Reads the password of an existing cluster. The caller's password is for a new cluster only. */
 export function readPassword(place: Placement): string {
   const password = readOrNull(place.passwordFile);
   if (password !== null) return password.trim();
@@ -52,16 +52,16 @@ export async function createCluster(
   try {
     await promisify(execFile)(binaries.initdb, [...flags, '-E', 'UTF8', '--locale=C', '--no-sync'], {
       ...place.runAs,
-      cwd: '/', // that user may not be able to enter our folder
+      cwd: '/', // the user of the server may not be able to enter our folder
       env: SERVER_ENVIRONMENT,
     });
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    const nameless = /could not look up effective user ID (\d+)/.exec(said);
-    if (nameless === null)
+    const unknownUser = /could not look up effective user ID (\d+)/.exec(said);
+    if (unknownUser === null)
       throw new Error(`initdb could not make ${place.dataDir}: ${said}`, { cause: error });
-    const fault = `initdb needs an entry in /etc/passwd for the user ${nameless[1]}`;
+    const fault = `initdb needs an entry in /etc/passwd for the user ${unknownUser[1]}`;
     throw new NoPrivatePostgresError(`${fault}; add one`, { cause: error });
   }
   renameSync(draft, place.dataDir); // replaces an empty folder only

@@ -22,7 +22,7 @@ runs() { # true while the server runs; a zombie does not
 }
 if runs; then
   kill -s "$signal" "$pid" 2>/dev/null
-  kill -s CONT "$pid" 2>/dev/null # a stopped process would not act on the signal
+  kill -s CONT "$pid" 2>/dev/null # after SIGSTOP, a process does not act on the signal
   tries=0 # 5 s, then SIGKILL
   while runs && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
   runs && kill -s KILL "$pid" 2>/dev/null

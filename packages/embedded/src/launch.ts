@@ -13,6 +13,7 @@ const READY_TIMEOUT_MS = 60_000;
 /** Another program may take the port first, and the children of a killed server need a moment to end. */
 const TRIES = 20;
 const RETRY_DELAY_MS = 250;
+/** A start empties a larger log. */
 const LOG_BYTES_MAX = 5_000_000;
 
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
@@ -40,7 +41,7 @@ export async function launchServer(
     const port = await choosePort(place, options.port);
     const result = await launchOnce(place, binaries, settingsFor(port, options), options.environment);
     if (result.server !== null) return result.server;
-    if (!isPassing(result.log) || attempt === TRIES) {
+    if (!isTemporary(result.log) || attempt === TRIES) {
       throw new Error(`Postgres did not start; ${place.logFile} says:\n${result.log.trim()}`);
     }
     await delay(RETRY_DELAY_MS);
@@ -75,8 +76,8 @@ async function launchOnce(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Launch> {
   const bytesBefore = statOrNull(place.logFile)?.size ?? 0;
-  const keep = bytesBefore < LOG_BYTES_MAX;
-  const log = openSync(place.logFile, keep ? 'a' : 'w', 0o600);
+  const keepsLog = bytesBefore < LOG_BYTES_MAX;
+  const log = openSync(place.logFile, keepsLog ? 'a' : 'w', 0o600);
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = spawn(binaries.postgres, ['-D', place.dataDir, ...flags], {
     ...place.runAs,
@@ -92,7 +93,7 @@ async function launchOnce(
   return {
     server: null,
     log: readFileSync(place.logFile)
-      .subarray(keep ? bytesBefore : 0)
+      .subarray(keepsLog ? bytesBefore : 0)
       .toString(),
   };
 }
@@ -115,6 +116,6 @@ async function waitUntilReady(child: ChildProcess, place: Placement): Promise<Po
   return null;
 }
 
-function isPassing(log: string): boolean {
+function isTemporary(log: string): boolean {
   return /pre-existing shared memory block|Address already in use/.test(log);
 }

@@ -35,7 +35,7 @@ function resolveNativeEntry(): string | null {
   return null;
 }
 
-/** Resolves from this file. In a bundle it also tries the packages in the folders above `dist`. */
+/** The files from which packages are resolved. In a bundle, they include the packages above `dist`. */
 function requireStarts(): string[] {
   const here = fileURLToPath(import.meta.url);
   const starts = [here];

@@ -11,7 +11,7 @@ export interface Placement {
   passwordFile: string;
   logFile: string;
   lockFile: string;
-  /** The extra folder of a cluster that is not at the requested path, or null. */
+  /** The folder made for a cluster that is not at the requested path, or null. */
   ownFolder: string | null;
   /** Undefined: the server runs as the user of this process. */
   runAs: RunAs | undefined;
@@ -25,7 +25,7 @@ export interface Placement {
 export function placeCluster(requested: string): Placement {
   const wanted = resolve(requested);
   const runAs = runAsFor(wanted);
-  const dataDir = runAs === undefined || canReach(wanted, runAs) ? wanted : reachableInstead(wanted, runAs);
+  const dataDir = runAs === undefined || canReach(wanted, runAs) ? wanted : fallbackFor(wanted, runAs);
   makeFolders(dirname(dataDir), runAs);
   return {
     dataDir,
@@ -55,7 +55,7 @@ export function giveTo(path: string, runAs: RunAs | undefined): void {
   if (runAs !== undefined) chownSync(path, runAs.uid, runAs.gid);
 }
 
-function reachableInstead(wanted: string, runAs: RunAs): string {
+function fallbackFor(wanted: string, runAs: RunAs): string {
   const name = `postrider-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`;
   const candidates = ['/var/lib', '/var/tmp'].filter(
     (base) => canAccess(base, constants.W_OK) && canReach(join(base, name), runAs),

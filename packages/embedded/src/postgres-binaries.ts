@@ -45,10 +45,10 @@ function* supplies(runAs: RunAs | undefined): Generator<Supply> {
   if (native !== null && runAs !== undefined) {
     yield { name: 'a copy of it', folder: join(copyForOthers(native), 'bin') };
   }
-  const onPath = (process.env['PATH'] ?? '')
+  const folderOnPath = (process.env['PATH'] ?? '')
     .split(delimiter)
     .find((folder) => folder !== '' && hasBoth(folder));
-  yield { name: 'initdb and postgres on PATH', folder: onPath ?? null };
+  yield { name: 'initdb and postgres on PATH', folder: folderOnPath ?? null };
   const debian = debianFolders();
   if (debian.length === 0) yield { name: `${DEBIAN_FOLDER}/*/bin`, folder: null };
   for (const folder of debian) yield { name: folder, folder };

@@ -34,7 +34,11 @@ export class RunningPostgres {
   readonly #files: readonly string[];
   readonly #guard: Guard | null;
 
-  constructor(place: Placement, { pid, port }: Postmaster, throwAway: boolean, adopted: boolean) {
+  constructor(
+    place: Placement,
+    { pid, port }: Postmaster,
+    { throwAway, adopted }: { readonly throwAway: boolean; readonly adopted: boolean },
+  ) {
     this.url = `postgres://${ROLE}:${encodeURIComponent(readPassword(place))}@127.0.0.1:${port}/postgres`;
     this.port = port;
     this.pid = pid;
@@ -46,7 +50,7 @@ export class RunningPostgres {
 
   /** Fast shutdown: ends all sessions, writes a checkpoint and waits for the end. */
   async stop(): Promise<void> {
-    signalProcess(this.pid, 'SIGCONT'); // a stopped process does not handle the others
+    signalProcess(this.pid, 'SIGCONT'); // after SIGSTOP, a process does not handle the signals below
     await endProcess(this.pid, [
       { signal: 'SIGINT', graceMs: 30_000 }, // fast
       { signal: 'SIGQUIT', graceMs: 5_000 }, // at once, with recovery at the next start
@@ -82,7 +86,7 @@ async function startOrAdopt(options: PostgresOptions): Promise<RunningPostgres> 
     const adopted = await adoptServer(place);
     if (adopted !== null) {
       options.log?.(`adopted the Postgres that runs on port ${adopted.port} (process ${adopted.pid})`);
-      return new RunningPostgres(place, adopted, throwAway, true);
+      return new RunningPostgres(place, adopted, { throwAway, adopted: true });
     }
     const version = clusterVersion(place.dataDir);
     const binaries = findPostgresBinaries(place.runAs, version);
@@ -93,6 +97,6 @@ async function startOrAdopt(options: PostgresOptions): Promise<RunningPostgres> 
     readPassword(place); // fails before the start: without the password no client could log in
     const started = await launchServer(place, binaries, options);
     options.log?.(`Postgres ${binaries.major} runs on port ${started.port} (process ${started.pid})`);
-    return new RunningPostgres(place, started, throwAway, false);
+    return new RunningPostgres(place, started, { throwAway, adopted: false });
   });
 }

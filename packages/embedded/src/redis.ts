@@ -12,6 +12,8 @@ import { endProcess, signalProcess } from './process-state.ts';
 
 const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 5;
+/** Chunks of the server's last output, for the error of a failed start. */
+const OUTPUT_CHUNKS_MAX = 20;
 
 export interface RedisOptions {
   /** TCP port on 127.0.0.1. 0 or unset: any free port. */
@@ -38,7 +40,7 @@ export class RunningRedis {
   }
 
   async stop(): Promise<void> {
-    this.resume(); // a stopped process does not handle SIGTERM
+    this.resume(); // after SIGSTOP, a process does not handle SIGTERM
     await endProcess(this.pid, [
       { signal: 'SIGTERM', graceMs: 5_000 },
       { signal: 'SIGKILL', graceMs: 5_000 },
@@ -83,7 +85,10 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
   });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => output.splice(0, Math.max(0, output.push(String(chunk)) - 20)));
+    stream.on('data', (chunk: Buffer) => {
+      output.push(String(chunk));
+      if (output.length > OUTPUT_CHUNKS_MAX) output.shift();
+    });
     (stream as unknown as { unref(): void }).unref();
   }
   await once(child, 'spawn');
