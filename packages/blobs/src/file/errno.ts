@@ -3,8 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 
 /** True for an error of the operating system, with this code if one is given. */
 export function isErrno(error: unknown, code?: string): error is NodeJS.ErrnoException {
-  const { code: its, syscall } = error as Partial<NodeJS.ErrnoException>;
-  return syscall !== undefined && (code === undefined || its === code);
+  const { code: actual, syscall } = error as Partial<NodeJS.ErrnoException>;
+  return syscall !== undefined && (code === undefined || actual === code);
 }
 
 /** Turns the error of a missing file or folder into null. Pass it to `catch`. @throws any other error */

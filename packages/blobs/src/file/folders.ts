@@ -8,7 +8,7 @@ const OWNER_FOLDER = 0o700;
 /**
  * Makes the folder and its missing parents. Each is durable before the next one is made.
  *
- * @throws ENOENT below a dangling link: `mkdir` finds it there (EEXIST), but cannot make a folder in it
+ * @throws ENOENT below a dangling link: for `mkdir`, the link exists, but it can have no folder
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

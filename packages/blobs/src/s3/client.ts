@@ -32,7 +32,7 @@ export class BoundedS3Client {
    * @throws Error when the time limit of the call is over, or the client was closed
    * @throws every error of the SDK
    */
-  call<Answer>(work: (sdk: S3Client, options: CommandOptions) => Promise<Answer>): Promise<Answer> {
+  call<Answer>(work: (sdk: S3Client, callOptions: CommandOptions) => Promise<Answer>): Promise<Answer> {
     return this.#calls.run((abortSignal) => work(this.#sdk, { abortSignal }));
   }
 

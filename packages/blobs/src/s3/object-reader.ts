@@ -34,9 +34,9 @@ export class ObjectReader {
    */
   async open(object: ObjectName, range?: ByteRange): Promise<OpenBlob | null> {
     const { call, failure, idleMs } = this.#options;
-    const answer = await call((sdk, its) => {
+    const answer = await call((sdk, callOptions) => {
       const command = new GetObjectCommand({ ...object, ...rangeHeader(range) });
-      return sdk.send(command, its).catch((error: unknown) => unlessNoSuchKey(error, range));
+      return sdk.send(command, callOptions).catch((error: unknown) => unlessNoSuchKey(error, range));
     });
     if (answer === null) return null;
     const stream = blobStream(answer.Body as Readable, { idleMs, failure });

@@ -13,8 +13,8 @@ export function createS3ObjectSource(options: {
   return {
     async read({ bucket, key }) {
       try {
-        return await client.call(async (sdk, its) => {
-          const answer = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key: key }), its);
+        return await client.call(async (sdk, callOptions) => {
+          const answer = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key: key }), callOptions);
           const stream = answer.Body as Readable;
           const { ContentLength: size = null } = answer;
           if (size === null || size > bytesMax) stream.destroy();

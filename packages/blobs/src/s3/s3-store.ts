@@ -33,7 +33,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
   const client = new BoundedS3Client(timeoutMs);
   const failure = (cause: unknown) => unavailable(`s3://${bucket}/${prefix}`, cause);
   const call = async <Answer>(
-    work: (sdk: S3Client, its: CommandOptions) => Promise<Answer>,
+    work: (sdk: S3Client, callOptions: CommandOptions) => Promise<Answer>,
   ): Promise<Answer> => {
     try {
       return await client.call(work);
@@ -53,7 +53,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
         ContentLength: bytes.length,
         ChecksumSHA256: Buffer.from(id, 'hex').toString('base64'), // S3 refuses bytes with another checksum
       });
-      const { ETag } = await call((sdk, its) => sdk.send(command, its));
+      const { ETag } = await call((sdk, callOptions) => sdk.send(command, callOptions));
       // Every S3 returns an ETag for a stored object. The page of a proxy with status 200 has none.
       if (ETag === undefined) throw failure(new Error('an answer that is not of S3'));
       return id;
@@ -65,7 +65,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
     async sizeOf(id) {
       if (!isBlobId(id)) return null;
       const head = new HeadObjectCommand(object(id));
-      const found = await call((sdk, its) => sdk.send(head, its).catch(unlessNotFound));
+      const found = await call((sdk, callOptions) => sdk.send(head, callOptions).catch(unlessNotFound));
       if (found?.ContentLength !== undefined) return found.ContentLength;
       // The answer to a HEAD has no body, so a missing object looks like a missing bucket. A GET shows the
       // difference.
@@ -78,7 +78,9 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
       return opened === null ? null : Buffer.concat((await opened.stream.toArray()) as Buffer[]);
     },
     async remove(id) {
-      if (isBlobId(id)) await call((sdk, its) => sdk.send(new DeleteObjectCommand(object(id)), its));
+      if (!isBlobId(id)) return;
+      const command = new DeleteObjectCommand(object(id));
+      await call((sdk, callOptions) => sdk.send(command, callOptions));
     },
     list: () => listObjects(call, bucket, prefix),
     close() {
@@ -102,7 +104,7 @@ async function* listObjects(
   let token: string | undefined;
   do {
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token });
-    const page: ListObjectsV2CommandOutput = await call((sdk, its) => sdk.send(command, its));
+    const page: ListObjectsV2CommandOutput = await call((sdk, callOptions) => sdk.send(command, callOptions));
     for (const { Key = '', LastModified } of page.Contents ?? []) {
       const id = Key.slice(prefix.length);
       if (isBlobId(id) && LastModified !== undefined) yield { id, putAt: LastModified };
