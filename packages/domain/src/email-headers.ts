@@ -70,8 +70,8 @@ export interface HeaderFault {
 }
 
 /**
- * The faults of the extra headers in a request. An object of valid strings has none. When there are too many
- * headers, those within the limit are still validated.
+ * The faults of the extra headers in a request. When there are too many headers, those within the limit are
+ * still validated.
  */
 export function headerFaults(written: unknown): HeaderFault[] {
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {

@@ -23,7 +23,7 @@ export function failureRunAfter(before: FailureRun | null, attempt: EndedAttempt
   return { count: (before?.count ?? 0) + 1, startedAtMs: before?.startedAtMs ?? attempt.startedAtMs };
 }
 
-/** Whether an endpoint with this run of failures counts as failing at this time. */
+/** True when an endpoint with this run of failures counts as failing at `nowMs`. */
 export function isFailing({ count, startedAtMs }: FailureRun, nowMs: number): boolean {
   return count >= FAILURES_MIN && nowMs - startedAtMs >= FAILING_AFTER_MS;
 }

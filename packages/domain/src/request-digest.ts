@@ -36,16 +36,22 @@ export function requestDigest(body: unknown): Buffer {
     const { done, value } = innermost.values.next() as IteratorResult<unknown, undefined>;
     text += innermost.before;
     innermost.before = innermost.between;
-    if (done === true) text += open.pop()?.end ?? '';
-    else if (Array.isArray(value) && value.length >= BYTES_MIN && isBytes(value)) {
+    if (done === true) {
+      text += innermost.end;
+      open.pop();
+    } else if (Array.isArray(value) && value.length >= BYTES_MIN && isBytes(value)) {
       hash.update(`${text}bytes ${value.length}:`, 'utf16le').update(Uint8Array.from(value));
       text = '';
-    } else if (typeof value === 'object' && value !== null) open.push(containerOf(value));
-    // JSON has no infinity, but `JSON.parse` reads 1e999 as one.
-    else text += typeof value === 'string' ? stringText(value) : String(value);
-    if (text.length < PIECE_LENGTH) continue;
-    hash.update(text, 'utf16le');
-    text = '';
+    } else if (typeof value === 'object' && value !== null) {
+      open.push(containerOf(value));
+    } else {
+      // `String`, not JSON: `JSON.parse` reads 1e999 as Infinity, which JSON cannot write.
+      text += typeof value === 'string' ? stringText(value) : String(value);
+    }
+    if (text.length >= PIECE_LENGTH) {
+      hash.update(text, 'utf16le');
+      text = '';
+    }
   }
   return hash.update(text, 'utf16le').digest();
 }

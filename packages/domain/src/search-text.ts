@@ -4,7 +4,7 @@ import { parseNamedId } from './ids.ts';
 import type { NamedId } from './ids.ts';
 import { plainAddress } from './plain-address.ts';
 
-/** What a text that support looks up can be. */
+/** The kinds of text that support looks up. */
 export type SearchText =
   | ({ readonly kind: 'id' } & NamedId)
   /** As `plainAddress` writes it. */

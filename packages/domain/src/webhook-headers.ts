@@ -64,7 +64,7 @@ export const webhookHeadersSchema = {
 };
 
 /**
- * The first fault of the headers that a customer asks for, or null. An object of valid strings has none.
+ * The first fault of the headers that a customer asks for, or null.
  *
  * @param prefix of our own headers.
  */

@@ -16,7 +16,7 @@ export interface PostgresOptions extends LaunchOptions {
   password?: string;
   /** True: when this process ends, even by SIGKILL, the server ends and its files are removed. */
   throwAway?: boolean;
-  /** What the user can do if no private Postgres can run here, such as `set DATABASE_URL`. */
+  /** A remedy for the user if no private Postgres can run here, such as `set DATABASE_URL`. */
   otherRemedy?: string | undefined;
   /** Receives one line per step. */
   log?: (line: string) => void;

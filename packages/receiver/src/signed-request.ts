@@ -18,7 +18,7 @@ export interface SignedRequest {
   readonly now?: Date;
 }
 
-/** What a signature is computed from and compared with. */
+/** The secrets and the bytes to compute signatures from, and the header to compare them with. */
 export interface SignatureCheck {
   readonly secrets: readonly string[];
   /** The bytes of `<t>.<body>` (contract 6.3). */
