@@ -1,7 +1,7 @@
 const { join } = require('node:path');
 
 /*
- * The layers of the repository. scripts/layering.test.ts plants a fault against every rule and sees it found.
+ * The layers of the repository. scripts/layering.test.ts plants a fault against each rule. The rule must find it.
  *
  * Under pnpm a package lies at node_modules/.pnpm/NAME@VERSION/node_modules/NAME: patterns ask for
  * `(^|/)node_modules/NAME/`, since one anchored at the start would never match.
@@ -9,11 +9,11 @@ const { join } = require('node:path');
 const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})(/|$)`;
 
 const TESTS = '[.]test[.]ts$';
-/** Run by tests and published nowhere. */
+/** Programs for customers. Tests run them, and the published package contains them. */
 const EXAMPLES = '^packages/receiver/examples/';
 const TEST_CODE = [TESTS, EXAMPLES, '^(apps|packages)/[^/]+/test/', '^packages/testing/', '^e2e/', '^bench/'];
 
-/** `name` of npm is imported in `allowed` and nowhere else; tests and benchmarks are as bound as the rest. */
+/** Only files in `allowed` import these packages of npm. The rule binds tests and benchmarks, too. */
 const onlyIn = (name, comment, packages, allowed) => ({
   name,
   comment,
@@ -26,7 +26,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Two modules that need each other are one, or lack a third.',
+      comment: 'Join two modules that import each other, or move what both need into a third.',
       severity: 'error',
       from: { pathNot: '(^|/)generated/' },
       to: { circular: true },
@@ -78,7 +78,7 @@ module.exports = {
       ['@aws-sdk/[^/]+', '@smithy/[^/]+'],
       '^packages/(mail|blobs)/',
     ),
-    onlyIn('winston-only-in-runtime', 'Everything else takes a Logger.', ['winston'], '^packages/runtime/'),
+    onlyIn('winston-only-in-runtime', 'All other code takes a Logger.', ['winston'], '^packages/runtime/'),
     {
       name: 'drivers-only-in-adapters',
       comment: 'Processes and rules see stores and queues, never their connections.',
@@ -115,7 +115,7 @@ module.exports = {
     },
     {
       name: 'packages-by-their-index',
-      comment: 'What a package does not export is its own affair.',
+      comment: 'A package may change everything that its index does not export.',
       severity: 'error',
       from: { path: '^(apps|packages)/([^/]+)/' },
       to: {
@@ -137,7 +137,7 @@ module.exports = {
     },
     {
       name: 'production-never-needs-dev-dependencies',
-      comment: 'Neither are the packages that only tests need; types vanish in the build.',
+      comment: 'Packages that only tests need are not shipped. Types vanish in the build.',
       severity: 'error',
       from: { path: '^(apps|packages)/', pathNot: TEST_CODE },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: npm('@types/[^/]+') },
@@ -147,7 +147,7 @@ module.exports = {
     doNotFollow: { path: '(^|/)node_modules/' },
     exclude: { path: '(^|/)dist/' },
     tsConfig: { fileName: join(__dirname, 'tsconfig.json') },
-    // An import of types alone is a dependency, too.
+    // An import of types is a dependency, too.
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],

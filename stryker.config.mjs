@@ -17,7 +17,7 @@ export default {
       testEnvironment: join(import.meta.dirname, 'scripts/jest/environment.cjs'),
     },
   },
-  // Each mutant meets only the tests that run its line; a mutant of a module's constants, only those that import it.
+  // Each mutant runs the tests that cover its line. A mutant of a constant runs the tests that import its module.
   coverageAnalysis: 'perTest',
   // Everything happens in a copy of these files; node_modules are linked into it.
   ignorePatterns: [
@@ -32,7 +32,7 @@ export default {
   tempDirName: 'coverage/mutation/sandbox',
   cleanTempDir: 'always',
   concurrency: 2,
-  timeoutMS: 30_000, // so that a busy machine is not taken for a mutant that never ends: that would count as killed
+  timeoutMS: 30_000, // a mutant that takes longer counts as killed: long, because the machine may be busy
   maxTestRunnerReuse: 50, // an ES module that Jest has loaded is never freed
   incrementalFile: 'coverage/mutation/incremental.json',
   reporters: ['clear-text', 'progress', 'html'],
