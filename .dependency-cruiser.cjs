@@ -1,7 +1,7 @@
 const { join } = require('node:path');
 
 /*
- * The layers of the repository. scripts/layering.test.ts plants a fault against each rule. The rule must find it.
+ * The layers of the repository. scripts/layering.test.ts plants a fault that each rule must find.
  *
  * Under pnpm a package lies at node_modules/.pnpm/NAME@VERSION/node_modules/NAME: patterns ask for
  * `(^|/)node_modules/NAME/`, since one anchored at the start would never match.

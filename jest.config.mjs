@@ -3,7 +3,7 @@ export default {
   testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
   runtime: '<rootDir>/scripts/jest/runtime.cjs',
   injectGlobals: false, // every test imports from @jest/globals
-  // No glob or pattern contains the path of the checkout: a `[`, `!` or `dist` in that path would hide all tests.
+  // No glob or pattern contains the path of the checkout: a `[`, `!` or `dist` in it would hide all tests.
   roots: ['apps', 'packages', 'e2e', 'bench', 'scripts'].map((folder) => `<rootDir>/${folder}`),
   testRegex: '\\.test\\.ts$',
   testSequencer: '<rootDir>/scripts/jest/slowest-first.cjs',

@@ -17,7 +17,7 @@ export default {
       testEnvironment: join(import.meta.dirname, 'scripts/jest/environment.cjs'),
     },
   },
-  // Each mutant runs the tests that cover its line. A mutant of a constant runs the tests that import its module.
+  // Each mutant meets the tests that cover its line; a mutant of a constant, those that import its module.
   coverageAnalysis: 'perTest',
   // Everything happens in a copy of these files; node_modules are linked into it.
   ignorePatterns: [
