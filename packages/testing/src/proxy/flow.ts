@@ -3,41 +3,35 @@ import type { Socket } from 'node:net';
 export type Direction = 'toServer' | 'toClient';
 
 /**
- * The bytes of one direction go on, wait, vanish, or stay unread. When they vanish, no side learns it. When
- * they stay unread, the sender's socket fills.
+ * The bytes of one direction go on (`pass`), wait (`hold`), vanish (`drop`), or stay unread. When they
+ * vanish, no side learns it. When they stay unread, the sender's socket fills.
  */
 export type FlowMode = 'pass' | 'hold' | 'drop' | 'unread';
 
 /** One direction of a proxied connection. */
 export interface Flow {
   setMode(mode: FlowMode): void;
-  setDelay(ms: number): void;
   /** The number of waiting bytes. */
   readonly heldBytes: number;
 }
 
 export interface FlowOptions {
   readonly mode: FlowMode;
-  readonly delayMs: number;
   /** Gets every chunk first, and may change the mode of this flow or of the opposite one. */
   readonly inspect: (chunk: Buffer) => void;
 }
 
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
 
-interface Parcel {
-  /** Null: the end of the stream. */
-  readonly chunk: Buffer | null;
-  readonly dueMs: number;
-}
+/** Null: the end of the stream. */
+type Chunk = Buffer | null;
 
 export function createFlow(source: Socket, target: Socket, options: FlowOptions): Flow {
-  let { mode, delayMs } = options;
-  let timer: NodeJS.Timeout | null = null;
+  let { mode } = options;
   let heldBytes = 0;
-  const parcels: Parcel[] = [];
+  const waiting: Chunk[] = [];
 
-  function send({ chunk }: Parcel): void {
+  function send(chunk: Chunk): void {
     if (chunk === null) {
       target.end();
       return;
@@ -49,26 +43,18 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
   }
 
   function pump(): void {
-    for (let next = parcels[0]; next !== undefined && mode === 'pass'; next = parcels[0]) {
-      const waitMs = next.dueMs - performance.now();
-      if (waitMs > 0) {
-        timer ??= setTimeout(() => {
-          timer = null;
-          pump();
-        }, waitMs);
-        return;
-      }
-      parcels.shift();
+    for (let next = waiting[0]; next !== undefined && mode === 'pass'; next = waiting[0]) {
+      waiting.shift();
       send(next);
     }
     if (mode === 'unread') source.pause();
     else if (heldBytes < HELD_BYTES_MAX && !target.writableNeedDrain) source.resume();
   }
 
-  function take(chunk: Buffer | null): void {
+  function take(chunk: Chunk): void {
     if (mode === 'drop') return;
     heldBytes += chunk?.length ?? 0;
-    parcels.push({ chunk, dueMs: performance.now() + delayMs });
+    waiting.push(chunk);
     if (heldBytes >= HELD_BYTES_MAX) source.pause();
     pump();
   }
@@ -85,11 +71,10 @@ export function createFlow(source: Socket, target: Socket, options: FlowOptions)
     get heldBytes() {
       return heldBytes;
     },
-    setDelay: (ms) => void (delayMs = ms),
     setMode(next) {
       mode = next;
       if (mode === 'drop') {
-        parcels.length = 0;
+        waiting.length = 0;
         heldBytes = 0;
       }
       pump();
