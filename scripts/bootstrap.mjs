@@ -6,11 +6,11 @@ import { during, exitOnSetupError, npmTool, run, say } from './setup-command.mjs
 import { fingerprint, isMain, packageFolders, ROOT } from './workspace.mjs';
 
 const STATE_FILE = join(ROOT, 'node_modules', '.setup.json');
-/** npm leaves it where it installed. */
+/** `npm install` leaves this file. Then the packages are not those of pnpm's lockfile. */
 const NPM_FILE = join(ROOT, 'node_modules', '.package-lock.json');
 const GENERATED = join(ROOT, 'packages', 'store', 'src', 'generated');
 
-/** pnpm's program is an optional package. The user's .npmrc may omit those. */
+/** pnpm's program is an optional package. The user's .npmrc may omit optional packages. */
 const NPX_FLAGS = ['-y', '--include=optional'];
 
 /**
@@ -51,7 +51,7 @@ function isGenerated() {
 async function install() {
   const { packageManager } = readJson(join(ROOT, 'package.json'));
   const startedAt = performance.now();
-  rmSync(STATE_FILE, { force: true }); // a broken-off install is not the one that the file names
+  rmSync(STATE_FILE, { force: true }); // if this install breaks off, no file says that it is complete
   await during(`installing packages with ${packageManager}; the first time takes about 20 seconds`, () =>
     // stdout goes to stderr; without stdin nothing can ask a question.
     run(...npmTool('npx', [...NPX_FLAGS, packageManager, 'install', '--frozen-lockfile']), {
@@ -67,12 +67,11 @@ async function install() {
 async function generate() {
   const startedAt = performance.now();
   const { install } = readState();
-  writeState({ install }); // a broken-off client is not the one that the file names
+  writeState({ install }); // if this step breaks off, the file does not say that it is complete
   const output = [];
   const cli = join(ROOT, 'node_modules', 'prisma', 'build', 'index.js');
   const env = {
-    // The client is generated without the schema engine, yet the CLI wants to see one: it checks that a file is
-    // there and can run, and would else download it.
+    // The client needs no schema engine. The CLI downloads one unless this file exists and is executable.
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
     CHECKPOINT_DISABLE: '1',
   };
@@ -105,7 +104,7 @@ function hasDependencies(folder) {
   return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).length > 0;
 }
 
-/** Empty also when the file is damaged: a write breaks off on a full disk. The set-up is then repeated. */
+/** Empty when the file is missing or damaged, such as by a full disk. The set-up then runs again. */
 function readState() {
   try {
     return readJson(STATE_FILE);

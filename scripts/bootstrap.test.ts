@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { forEveryProcess } from '../packages/testing/src/system/for-every-process.ts';
 
-/** Installs a Prisma that makes an empty client. Each step stops half-way when the environment names it. */
+/** An npx that installs a Prisma, which makes an empty client. A step named by BREAKS kills the set-up. */
 const NPX = `
 const { mkdirSync, writeFileSync } = require('node:fs');
 const step = (name) => \`
@@ -29,7 +29,7 @@ writeFileSync(
 );
 eval(step('install'));`;
 
-/** Installs a Node that only writes that it ran. */
+/** An npm that installs a Node, which only writes that it ran. */
 const NPM = `
 const { mkdirSync, writeFileSync } = require('node:fs');
 const draft = process.argv[process.argv.indexOf('--prefix') + 1];
@@ -81,7 +81,7 @@ test('a second run does nothing', () => {
   expect(bootstrap()).toEqual([]);
 });
 
-test('npx fetches pnpm with its program, which is optional, also where .npmrc omits those', () => {
+test('npx fetches pnpm with its optional program, also where .npmrc omits optional packages', () => {
   bootstrap();
   const given = readFileSync(join(root, 'arguments'), 'utf8');
   expect(given).toBe('-y --include=optional pnpm@1 install --frozen-lockfile');
@@ -113,13 +113,13 @@ test('a database client that broke off on another branch is generated again on t
   expect(bootstrap()).toEqual(['generate']);
 });
 
-test('a state file that nobody can read counts as none', () => {
+test('a damaged state file counts as none', () => {
   bootstrap();
   write('node_modules/.setup.json', '');
   expect(bootstrap()).toEqual(['install', 'generate']);
 });
 
-test('on Windows the set-up is one line, and exit code 1', () => {
+test('on Windows the set-up prints one line and ends with exit code 1', () => {
   write('windows.cjs', `Object.defineProperty(process, 'platform', { value: 'win32' })`);
   const node = ['--require', './windows.cjs', 'scripts/bootstrap.mjs'];
   const { status, stderr } = spawnSync(process.execPath, node, { cwd: root, encoding: 'utf8' });
@@ -128,7 +128,7 @@ test('on Windows the set-up is one line, and exit code 1', () => {
   expect({ status, stderr }).toEqual({ status: 1, stderr: `${line}\n` });
 });
 
-test('a Node whose install broke off leaves nothing after the next install', () => {
+test('an install of Node removes what an install that broke off has left', () => {
   write('old.cjs', `Object.defineProperty(process.versions, 'node', { value: '20.0.0' })`);
   const node = ['--require', './old.cjs'];
   bootstrap({ breaks: 'node', node });

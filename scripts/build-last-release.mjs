@@ -5,8 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { ROOT } from './workspace.mjs';
 
 /*
- * `node scripts/build-last-release.mjs FOLDER`: the last release as it was, from git's history. Its processes come into
- * FOLDER/dist, its migrations into FOLDER/prisma. The registry gives the packages that its lockfile names.
+ * `node scripts/build-last-release.mjs FOLDER`: builds the last release from git's history. Its processes go
+ * into FOLDER/dist, its migrations into FOLDER/prisma. The packages of its lockfile come from the registry.
  */
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {

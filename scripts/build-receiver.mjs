@@ -73,7 +73,15 @@ function manifest() {
   const { name, version, description, license, type, sideEffects, engines } = readJson(SOURCE);
   const { repository, bugs } = readJson(ROOT);
   return {
-    ...{ name, version, description, license, repository, bugs, type, sideEffects, engines },
+    name,
+    version,
+    description,
+    license,
+    repository,
+    bugs,
+    type,
+    sideEffects,
+    engines,
     bin: { 'postrider-receiver': PROGRAM },
     main: './cjs/index.js',
     types: './cjs/index.d.ts',

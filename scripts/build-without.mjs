@@ -5,8 +5,8 @@ import { bundle } from './build.mjs';
 import { ROOT } from './workspace.mjs';
 
 /*
- * `node scripts/build-without.mjs FOLDER NAME...`: relay and worker without these mechanisms. The benchmark measures
- * what each of them is worth.
+ * `node scripts/build-without.mjs FOLDER NAME...`: builds relay and worker without these mechanisms. The
+ * benchmark measures the effect of each mechanism.
  */
 const [folder, ...names] = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in MECHANISMS));
@@ -28,16 +28,16 @@ await bundle({
   write: true,
   plugins: [{ name: 'without', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, load) }],
 });
+if (changes.size > 0) throw new Error(`not part of relay or worker: ${[...changes.keys()].join(', ')}`);
 
 async function load({ path }) {
-  const ofFile = changes.get(path);
-  if (ofFile === undefined) return undefined;
+  const changesOfFile = changes.get(path);
+  if (changesOfFile === undefined) return undefined;
   let contents = await readFile(path, 'utf8');
-  for (const { from, to } of ofFile) {
+  for (const { from, to } of changesOfFile) {
     if (contents.split(from).length !== 2) throw new Error(`${path} has not exactly one '${from}'`);
     contents = contents.replace(from, () => to);
   }
   changes.delete(path);
   return { contents, loader: 'ts' };
 }
-if (changes.size > 0) throw new Error(`not part of relay or worker: ${[...changes.keys()].join(', ')}`);

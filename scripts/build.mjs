@@ -22,7 +22,7 @@ import { fingerprint, isMain, packageFolders, ROOT } from './workspace.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STATE_FILE = join(DIST, '.build.json');
-/** The style and the script of the console's pages. */
+/** The folder with the style and the script of the console's pages. */
 const CONSOLE_ASSETS = 'console-assets';
 /** The package for customers, as `npm pack ./dist/receiver` takes it. */
 const RECEIVER = 'receiver';
@@ -43,12 +43,13 @@ import { createRequire as __createRequire } from 'node:module';
 }
 const require = __createRequire(import.meta.url);`;
 
-/** Says of a whole file where it begins. */
+/** A source map with one entry: the whole file begins at line 1. */
 const FIRST_LINE_MAP = Buffer.from('{"version":3,"sources":[""],"mappings":"AAAA"}').toString('base64');
 
 /**
- * Of what we depend on, the source maps tell the file and not the line. With the lines they have 17 MB, which Node reads when
- * the first error's stack is asked for: that held a worker's event loop for half a second and took 90 MB.
+ * For the code of npm packages, the source maps name the file and not the line. With these lines, the maps
+ * have 17 MB. Node reads them when code first reads the stack of an error: that takes 90 MB, and half a
+ * second of the event loop.
  */
 const LINES_OF_OUR_CODE = {
   name: 'lines-of-our-code',
@@ -60,8 +61,8 @@ const LINES_OF_OUR_CODE = {
 };
 
 /**
- * Node loads its HTTP client undici when an ES module imports `node:http`: it reads each export, and `WebSocket` is one of
- * them. That is a tenth of the CPU time of a start. `require` reads no export.
+ * When an ES module imports `node:http`, Node reads each export. Reading the export `WebSocket` loads the
+ * HTTP client undici, which takes a tenth of the CPU time of a start. `require` reads no export.
  */
 const HTTP_BY_REQUIRE = {
   name: 'http-by-require',
@@ -76,9 +77,9 @@ const HTTP_BY_REQUIRE = {
 };
 
 /**
- * Prisma has its query compiler as 4.6 MB of base64 in a module, which every process would parse and keep. So it becomes
- * `query-compiler.wasm` beside the bundles. A process reads it with its first query by Prisma. `Buffer.from`, which Prisma
- * calls with the base64, copies a buffer.
+ * Prisma has its query compiler as 4.6 MB of base64 in a module, which every process would parse and keep. So
+ * the build writes `query-compiler.wasm` beside the bundles. A process reads it with its first query by
+ * Prisma. Prisma passes `wasm` to `Buffer.from`, which takes the file's buffer as well as base64.
  */
 const QUERY_COMPILER_BESIDE = {
   name: 'query-compiler-beside',
@@ -102,9 +103,9 @@ export const wasm = readFileSync(new URL(file, import.meta.url));`,
 };
 
 /**
- * Bundles every process into `dist/NAME.js`, which runs without `node_modules`, and makes the package `dist/receiver`. Does
- * nothing when the sources are the ones of the last build. Safe when several processes call it: one builds, each file
- * is replaced in one step.
+ * Bundles every process into `dist/NAME.js`, which runs without `node_modules`, and makes the package
+ * `dist/receiver`. Does nothing when the sources are those of the last build. Several processes may call it:
+ * one builds, and it replaces each file in one step.
  */
 export async function buildIfStale() {
   if (isFresh(sourcesFingerprint())) return;
@@ -131,7 +132,7 @@ async function build(sources) {
   replaceFile(STATE_FILE, `${JSON.stringify({ sources, files })}\n`);
 }
 
-/** Bundles with the options of every build. @param options of esbuild: what, and where to */
+/** Bundles with the options of every build. @param options of esbuild, such as entry points and output */
 export async function bundle(options) {
   const esbuild = await import('esbuild'); // may just have been installed
   return esbuild.build({
@@ -142,12 +143,13 @@ export async function bundle(options) {
     format: 'esm',
     sourcemap: true,
     sourcesContent: false,
-    // V8 keeps the text of a bundle in memory. Without comments it is a fifth shorter. One character beyond Latin-1 makes V8
-    // keep two bytes for each, so esbuild writes templates as strings, in which it escapes such characters.
+    // V8 keeps the text of a bundle in memory. Without whitespace and comments it is a fifth shorter. One
+    // character beyond Latin-1 makes V8 keep two bytes for each character. esbuild escapes such characters in
+    // strings, so it writes templates as strings.
     minifyWhitespace: true,
     supported: { 'template-literal': false },
     legalComments: 'external',
-    lineLimit: 200, // Node prints the line of an error that nobody catches
+    lineLimit: 200, // Node prints the line of an uncaught error
     banner: { js: BANNER },
     assetNames: '[name]',
     external: ['pg-native'], // optional; pg tries it and goes on without
@@ -189,7 +191,7 @@ function sourcesFingerprint() {
   return fingerprint(sourceFiles());
 }
 
-/** Each file that a bundle is made of, and those that say how. Relative to the repository. */
+/** Every file that the build reads: sources, manifests and build scripts. Relative to the repository. */
 export function sourceFiles() {
   const folders = packageFolders().filter((folder) => folder !== 'e2e');
   const sources = [

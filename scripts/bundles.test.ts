@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Node reads a map whole, on the event loop, when the first error's stack is asked for. */
+/** Node reads a whole map, on the event loop, when code first reads the stack of an error. */
 const MAPPINGS_BYTES_MAX = 1_000_000;
 /** The first bytes of each file of WebAssembly. */
 const WASM = Buffer.from('\0asm\x01\0\0\0');
@@ -15,7 +15,7 @@ function mapOf(app: string): SourceMapPayload {
 }
 
 /** @returns line and column, from 0, of `text`. */
-function placeOf(path: string, text: string): [line: number, column: number] {
+function positionOf(path: string, text: string): [line: number, column: number] {
   const lines = readFileSync(join(ROOT, path), 'utf8').split('\n');
   const line = lines.findIndex((each) => each.includes(text));
   if (line < 0) throw new Error(`${path} has no ${text}`);
@@ -40,19 +40,19 @@ describe.each([
   ['relay', 'apps/relay/src/relay.ts', 'function addRelay('],
   ['worker', 'apps/worker/src/delivery/deliver.ts', 'async function deliver('],
 ])('the source map of %s', (app, file, text) => {
-  test('tells the lines of our code', () => {
-    const entry = new SourceMap(mapOf(app)).findEntry(...placeOf(`dist/${app}.js`, text));
-    expect(entry).toMatchObject({ originalSource: `../${file}`, originalLine: placeOf(file, text)[0] });
+  test('names the lines of our code', () => {
+    const entry = new SourceMap(mapOf(app)).findEntry(...positionOf(`dist/${app}.js`, text));
+    expect(entry).toMatchObject({ originalSource: `../${file}`, originalLine: positionOf(file, text)[0] });
   });
 
-  test('is small enough to be read while everything else waits', () => {
+  test('is small enough to be read on the event loop', () => {
     const { mappings, sourcesContent } = mapOf(app);
     expect(mappings.length).toBeLessThan(MAPPINGS_BYTES_MAX);
     expect(sourcesContent).toBeUndefined();
   });
 });
 
-// One character beyond Latin-1 makes V8 keep two bytes for each character of the file, as long as the process runs.
+// One character beyond Latin-1 makes V8 keep two bytes for each character of the file while the process runs.
 test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'parse-thread', 'authenticate-thread'])(
   'the bundle of %s is Latin-1',
   (app) => {
@@ -61,7 +61,7 @@ test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'parse-thread'
   },
 );
 
-// An import would load Node's HTTP client, with a tenth of the CPU time of a start.
+// An import would load Node's HTTP client, which takes a tenth of the CPU time of a start.
 test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'cli'])(
   'the bundle of %s takes node:http by require',
   (app) => {
@@ -71,7 +71,7 @@ test.each(['all', 'api', 'relay', 'worker', 'inbound', 'console', 'cli'])(
   },
 );
 
-// Every process would parse it, and keep its 4.6 MB.
+// Inside a bundle, every process would parse the 4.6 MB and keep them.
 test.each(['all', 'api', 'worker', 'inbound', 'console', 'cli'])(
   'the bundle of %s has the query compiler beside it',
   (app) => {

@@ -1,4 +1,4 @@
-/** Compares every generated file with what its generator makes now. Exits 1 and names the remedy if one differs. */
+/** Compares every generated file with its generator's output. Exits 1 and names the remedy if one differs. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';

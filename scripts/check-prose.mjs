@@ -1,4 +1,4 @@
-/** Measures the comments of the product code. Exits 1 over an aim, and prints the sentences to rewrite first. */
+/** Measures the comments of the product. Over an aim, prints the worst sentences and exits 1. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';
@@ -116,7 +116,7 @@ function commentRanges(file, source) {
   return [...ranges.values()].sort((a, b) => a.pos - b.pos);
 }
 
-/** Is there nothing but a `//` comment on the line? */
+/** True for a line that has a `//` comment and no code. */
 function isLineComment(line) {
   return line.trimStart().startsWith('//');
 }

@@ -24,7 +24,10 @@ function variablesOf(service: string): string[] {
 }
 
 const image = readFileSync(new URL('../docker/Dockerfile', import.meta.url), 'utf8');
-/** The image sets addresses, the file publishes ports and mounts the sandbox. The last two are for development. */
+/**
+ * Settings that compose must not pass: the image sets addresses, and the file publishes ports and mounts the
+ * sandbox. The last two are for development.
+ */
 const FIXED = new Set([
   ...(image.match(/\b[A-Z_]+(?==\S+ ?\\?\n)/g) ?? []),
   ...['PORT', 'METRICS_PORT', 'CONSOLE_PORT', 'INBOUND_SMTP_PORT', 'SANDBOX_DIR'],
@@ -58,7 +61,7 @@ test('compose passes NODE_EXTRA_CA_CERTS to every process', () => {
   expect(ROLES.filter((role) => !variablesOf(role).includes('NODE_EXTRA_CA_CERTS'))).toEqual([]);
 });
 
-test('compose gives API and inbound the same store of what is received', () => {
+test('compose gives API and inbound the same blob store', () => {
   expect(section('x-environment')).toContain('  BLOB_STORE: ${BLOB_STORE:-file:/app/.data/blobs}\n');
   for (const service of ['api', 'inbound']) expect(section(service)).toContain('- blobs:/app/.data/blobs\n');
 });
@@ -118,7 +121,7 @@ test('the image runs as a user with a number, which `runAsNonRoot` of Kubernetes
   expect(image.match(/^USER .*$/gm)).toEqual(['USER 1000:1000']);
 });
 
-test('the small compose file differs from the large one in processes alone: the same servers, volumes and secrets', () => {
+test('the small compose file has the servers, volumes and secrets of the large one, and one process', () => {
   const small = readFileSync(new URL('../docker/compose.small.yaml', import.meta.url), 'utf8');
   const lines = new Set(small.split('\n').map((line) => line.trim()));
   const shared = [

@@ -44,7 +44,7 @@ function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8');
 }
 
-test('every relative link of every page leads to a file, and to a heading of it', () => {
+test('every relative link of every page leads to a file, and its anchor to a heading', () => {
   const broken = PAGES.flatMap((page) => brokenLinks(page, read(page)).map((target) => `${page}: ${target}`));
   expect(broken).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { CONTRACT_RETRY_DELAYS_SECONDS } from '../packages/domain/src/index.ts';
 import { announcedSlots } from '../packages/runtime/src/config/settings/delivery.ts';
 import { metricCatalogue } from '../packages/runtime/src/metrics/catalogue.ts';
 
-/* The docs name numbers, metrics and settings of the code. Here each of them is compared with the code. */
+/* The docs name numbers, metrics and settings of the code. These tests compare each with the code. */
 
 const ROOT = new URL('..', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -54,12 +54,12 @@ const SCALE = 'docs/operations/scale.md';
 const GUIDE = 'docs/guide.md';
 const KIB = 1024;
 const MIB = 1024 * 1024;
-/** Of a worker with the default settings: those of the slow lane are as many as DELIVERY_CONCURRENCY. */
+/** The default of DELIVERY_CONCURRENCY, and of SLOW_LANE_CONCURRENCY. */
 const CONCURRENCY = valueIn('delivery', 'CONCURRENCY_DEFAULT');
 const SLOTS = announcedSlots({ deliveryConcurrency: CONCURRENCY, slowLaneConcurrency: CONCURRENCY });
 
-/** Each expression finds one number of a page, which must be the number behind it. */
-const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
+/** Each expression finds one number of a page. It must be the number in the third column. */
+const STATED_NUMBERS: readonly (readonly [page: string, words: RegExp, number: number])[] = [
   [FAIRNESS, /claims for (\d+) webhooks of each lane/, valueIn('pass', 'WEBHOOKS_PER_LANE')],
   [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('waiting', 'WAITING_MAX')],
   [FAIRNESS, /due within (\d+) s\s+becomes a delayed job/, valueIn('webhookState', 'LOOK_AHEAD_MS') / 1000],
@@ -169,11 +169,12 @@ const CLAIMS: readonly (readonly [page: string, words: RegExp, number: number])[
     /writes ([\d,]+) deliveries a second/,
     valueIn('http', 'DELIVERIES_PER_ACCOUNT_PER_SECOND'),
   ],
+  // Base64 has 4 characters for 3 bytes.
   ['docs/api.md', /a body may have ([\d,]+) of them/, (valueIn('domain', 'messageBytes') / 4) * 3],
   ['docs/benchmark-method.md', /with (\d+) webhooks makes/, valueIn('http', 'WEBHOOKS_PER_ACCOUNT_MAX')],
 ];
 
-test.each(CLAIMS)('%s, %s: the code has %d', (page, words, number) => {
+test.each(STATED_NUMBERS)('%s, %s: the code has %d', (page, words, number) => {
   const found = [...read(page).matchAll(new RegExp(words, 'g'))].map(([, written = '']) => written);
   expect([...new Set(found)]).toEqual([number.toLocaleString('en')]);
 });
@@ -187,7 +188,7 @@ test('a client that reads as slowly as api.md allows shows its progress before t
 
 const PAGES = ['README.md', ...globSync('{docs,bench/notes}/**/*.md', { cwd: ROOT })];
 
-/** What every page says, with its name before it. */
+/** The matches on every page. */
 function namedIn(pattern: RegExp): { page: string; match: RegExpMatchArray }[] {
   return PAGES.flatMap((page) => [...read(page).matchAll(pattern)].map((match) => ({ page, match })));
 }
@@ -199,7 +200,7 @@ describe('what the pages name exists', () => {
     const unknown = namedIn(/\b(postrider_[a-z_]+?)(?:_bucket|_sum|_count)?\b(?:\{([^{}]*)\})?/g).filter(
       ({ page, match: [, name = '', selector = ''] }) => {
         const metric = metrics.get(name);
-        // Roles of the database and the network of compose.
+        // Database roles and the network of compose have such names, too.
         if (metric === undefined) return !new RegExp(` (role|network) \`?${name}`).test(read(page));
         const known = metric.help + JSON.stringify('known' in metric ? metric.known : []);
         return [...selector.matchAll(/(\w+)[=~!]+"([^"]*)"/g)].some(

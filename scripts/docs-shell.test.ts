@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Lines of `sh` blocks with a comment behind a command. Pasted into zsh, its words are arguments. */
+/** Lines of `sh` blocks with a comment after a command. A zsh takes pasted comments as arguments. */
 function commentedCommands(text: string): string[] {
   return [...text.matchAll(/^ *```(?:sh|bash|shell|console)\n([^]*?)^ *```/gm)].flatMap(([, block = '']) =>
     block.split('\n').filter((line) => /^\s*[^\s#].*\s#(?:\s|$)/.test(line)),
@@ -20,16 +20,16 @@ function inDocuments(find: (text: string) => readonly string[]): string[] {
   );
 }
 
-test('no command to paste has a comment behind it', () => {
+test('no command to paste has a comment after it', () => {
   expect(inDocuments(commentedCommands)).toEqual([]);
 });
 
-// Docker then does not restart the container any more (moby #41302).
-test('no document sends a signal by the kill of docker or compose', () => {
+// After `docker kill`, Docker does not restart the container any more (moby #41302).
+test('no document sends a signal by `kill` of docker or compose', () => {
   expect(inDocuments((text) => text.match(/\bkill (?:-s|--signal)\b.*/g) ?? [])).toEqual([]);
 });
 
-test('a comment behind a command is found, and a line of its own is none', () => {
+test('a comment after a command is found, and a comment on a line of its own is not', () => {
   const text = '```sh\n# all of it\ncurl x # y\n  curl "$A#b"\n```\n\n   ```sh\n   ls   # z\n   ```\n';
   expect(commentedCommands(text)).toEqual(['curl x # y', '   ls   # z']);
 });

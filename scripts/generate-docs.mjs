@@ -1,4 +1,4 @@
-/** Writes what the source and the pages of docs/ generate, except the dump of the schema. */
+/** Writes every generated file except the dump of the schema. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.mjs';

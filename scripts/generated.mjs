@@ -29,7 +29,7 @@ export const generatedFiles = [
     regenerate: 'node scripts/generate-docs.mjs',
     generate: cliPage,
   },
-  // The next one shows these samples.
+  // Before docs/openapi.json, which shows these samples.
   {
     path: 'packages/receiver/src/cli/samples.ts',
     regenerate: 'node scripts/generate-docs.mjs',
@@ -77,7 +77,7 @@ async function openApiDocument() {
   return formatted('docs/openapi.json', JSON.stringify(document()));
 }
 
-/** Walks Resend's SDK against a server that records its requests. */
+/** Calls the methods of Resend's SDK against a server that records the requests. */
 async function resendPage() {
   const { describedRoutes, openApiPath } = await import('../apps/api/src/docs/openapi.ts');
   const { resendPage: page } = await import('../e2e/resend-page.ts');

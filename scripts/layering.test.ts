@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /*
- * The rules of .dependency-cruiser.cjs, each against a planted fault: a small copy of the repository's shape, packages
- * laid out as pnpm lays them out, and one run over all of it.
+ * Each rule of .dependency-cruiser.cjs must find a planted fault. The faults are in a small workspace, whose
+ * packages lie as pnpm lays them out. One run checks all.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** What breaks a rule: the file, what it imports, and the one rule that must find it. */
+/** Imports that break a rule: the rule that must find it, the file, and what it imports. */
 const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['no-cycles', 'packages/queue/src/hen.ts', './egg.ts'],
   ['resolvable', 'apps/api/src/typo.ts', './nowhere.ts'],
@@ -50,7 +50,7 @@ const FAULTS: readonly [rule: string, file: string, imported: string][] = [
   ['production-never-needs-dev-dependencies', 'apps/api/src/supertest.ts', 'supertest'],
 ];
 
-/** What looks alike and is allowed. */
+/** Imports that look like a fault and are allowed. */
 const ALLOWED: readonly [file: string, imported: string][] = [
   ['packages/domain/src/zod.ts', 'zod'],
   ['packages/domain/src/ulid.ts', 'ulid'],
@@ -123,15 +123,15 @@ function link(target: string, path: string): void {
   symlinkSync(join(folder, target), join(folder, path), 'junction');
 }
 
-/** Every package sees every other, so that nothing but the rules stands in the way. */
+/** Links every package into every other, so that only the rules forbid an import. */
 function plantWorkspace(): void {
   const versions = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, '1.0.0']));
   const dependencies = versions(FROM_NPM.filter((name) => !DEV_ONLY.includes(name)));
   plantJson('package.json', { type: 'module' });
   for (const name of FROM_NPM) {
-    const place = `node_modules/.pnpm/${name.replace('/', '+')}@1.0.0/node_modules/${name}`;
-    plantJson(`${place}/package.json`, { name, version: '1.0.0', exports: './index.js' });
-    plant(`${place}/index.js`, '');
+    const path = pathInPnpm(name);
+    plantJson(`${path}/package.json`, { name, version: '1.0.0', exports: './index.js' });
+    plant(`${path}/index.js`, '');
   }
   const folders = [
     ...PACKAGES.map((name) => `packages/${name}`),
@@ -141,26 +141,25 @@ function plantWorkspace(): void {
     'e2e',
     'bench',
   ];
-  for (const place of folders) {
-    const name = `@postrider/${place.split('/').at(-1) ?? ''}`;
+  for (const path of folders) {
+    const name = `@postrider/${path.split('/').at(-1) ?? ''}`;
     const manifest = { name, type: 'module', dependencies, devDependencies: versions(DEV_ONLY) };
-    plantJson(`${place}/package.json`, { ...manifest, exports: { '.': './src/index.ts' } });
-    plant(`${place}/src/index.ts`, '');
-    for (const npm of FROM_NPM) {
-      link(
-        `node_modules/.pnpm/${npm.replace('/', '+')}@1.0.0/node_modules/${npm}`,
-        `${place}/node_modules/${npm}`,
-      );
-    }
-    for (const other of PACKAGES) link(`packages/${other}`, `${place}/node_modules/@postrider/${other}`);
+    plantJson(`${path}/package.json`, { ...manifest, exports: { '.': './src/index.ts' } });
+    plant(`${path}/src/index.ts`, '');
+    for (const npm of FROM_NPM) link(pathInPnpm(npm), `${path}/node_modules/${npm}`);
+    for (const other of PACKAGES) link(`packages/${other}`, `${path}/node_modules/@postrider/${other}`);
   }
+}
+
+function pathInPnpm(name: string): string {
+  return `node_modules/.pnpm/${name.replace('/', '+')}@1.0.0/node_modules/${name}`;
 }
 
 interface Report {
   summary: { violations: { from: string; rule: { name: string }; cycle?: { name: string }[] }[] };
 }
 
-/** `rule: file` for everything found; a cycle belongs to each of its files. */
+/** Returns `rule: file` for each violation. A cycle counts for each of its files. */
 function cruise(): Set<string> {
   const binary = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const config = join(ROOT, '.dependency-cruiser.cjs');
@@ -190,7 +189,7 @@ describe('what is allowed stays allowed', () => {
   });
 });
 
-test('every rule has its fault', () => {
+test('every rule has a planted fault', () => {
   const planted = new Set(FAULTS.map(([rule]) => rule));
   const { stdout } = spawnSync(
     process.execPath,

@@ -8,8 +8,9 @@ const POLL_MS = 50;
 const WAIT_MS = 600_000;
 
 /**
- * Runs `work` while no other process does so under the same name for the same project. A holder that died without
- * letting go is passed over. `onWait` is called once when somebody else holds the lock.
+ * Runs `work` under a lock: one process at a time for this name and this folder `root`. Ignores the lock of a
+ * dead process. Calls `onWait` once when another process holds the lock.
+ * @throws after 10 minutes, with the name of the file
  */
 export async function withLock(root, name, work, onWait = () => {}) {
   const project = createHash('sha256').update(root).digest('hex').slice(0, 12);
@@ -28,7 +29,7 @@ export async function withLock(root, name, work, onWait = () => {}) {
   }
 }
 
-/** The file appears with its content already in it (a hard link), so nobody reads it half-written. */
+/** A hard link makes the file appear with its content, so no process reads it half-written. */
 function take(file) {
   const draft = uniqueNameFor(file);
   writeFileSync(draft, ownIdentity(), { flag: 'wx' });
@@ -68,7 +69,7 @@ function isStale(file) {
   return holder !== null && identity(Number.parseInt(holder, 10)) !== holder;
 }
 
-/** Null: nobody holds it. */
+/** Returns null when no process holds the lock. */
 function holderOf(file) {
   try {
     return readFileSync(file, 'utf8');
@@ -82,7 +83,10 @@ function ownIdentity() {
   return identity(process.pid) ?? '';
 }
 
-/** A name that no later process gets: the number and, on Linux, the moment it started. Null when it is not running. */
+/**
+ * Identifies a process by its number and, on Linux, its start time. A later process may get the same number.
+ * Returns null when it does not run.
+ */
 function identity(pid) {
   try {
     process.kill(pid, 0);
@@ -97,7 +101,7 @@ function identity(pid) {
     if (fields[0] === 'Z') return null; // killed, but its parent has not reaped it
     return `${pid} ${fields[19]}`;
   } catch {
-    return null; // gone between the two looks
+    return null; // the process ended meanwhile
   }
 }
 

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { processIdentity } from '../packages/embedded/src/process-state.ts';
 import { withStartLock } from '../packages/embedded/src/start-lock.ts';
 
-// By its address: TypeScript has no types of a script.
+// Imported by its URL, because TypeScript has no types of a script.
 const script = new URL('lock.mjs', import.meta.url).href;
 const { withLock } = (await import(script)) as {
   withLock: <T>(root: string, name: string, work: () => Promise<T>) => Promise<T>;
@@ -41,7 +41,7 @@ const HOLD = `
     return new Promise(() => setInterval(() => undefined, 1_000_000));
   });`;
 
-/** A process that has ended. */
+/** The identity of a process that does not run: on Linux, 2^22 is the highest number. */
 const DEAD = `${2 ** 22 + 1} 1`;
 const done = async () => 'done';
 
@@ -70,20 +70,20 @@ describe.each(LOCKS)('$name', ({ file, hold, code }) => {
   test('of a dead process is removed by one process at a time', async () => {
     writeFileSync(file, DEAD);
     writeFileSync(removal, processIdentity(process.pid) ?? '');
-    const held = hold(done); // its first try is over when it returns
+    const held = hold(done); // it has tried once when it returns the promise
     expect(readFileSync(file, 'utf8')).toBe(DEAD);
     rmSync(removal);
     expect(await held).toBe('done');
   });
 
-  test('of a dead process is removed although the process that was to remove it died, too', async () => {
+  test('of a dead process is removed, also when the process that was removing it died', async () => {
     writeFileSync(file, DEAD);
     writeFileSync(removal, DEAD);
     expect(await hold(done)).toBe('done');
     expect([file, removal].filter(existsSync)).toEqual([]);
   });
 
-  test('that another process holds by now is left to it', async () => {
+  test('that another process has taken meanwhile is not removed at the end', async () => {
     await hold(async () => {
       writeFileSync(file, DEAD);
       return 'done';

@@ -23,8 +23,8 @@ const FOLDER = join(ROOT, '.node');
 const PASSED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Returns at once when the running Node is recent enough. Throws on Windows. Otherwise it installs one in this checkout, runs the
- * same script with it, and ends this process as that one ends: it does not return then.
+ * Returns when the running Node is recent enough. Otherwise it does not return: it installs a newer Node in
+ * this checkout, runs the same script with it, and ends this process as that one ends. Throws on Windows.
  */
 export async function ensureNode() {
   if (process.platform === 'win32')
@@ -55,7 +55,7 @@ function folderOf(name) {
   return join(FOLDER, name, 'node_modules', name.slice(0, name.lastIndexOf('@')));
 }
 
-/** npm fills a folder of its own, which gets its name only when it is complete. The lock allows one install at a time. */
+/** npm fills a draft folder, which is renamed when it is complete. The lock allows one install at a time. */
 async function install(name, node) {
   if (existsSync(node)) return;
   const complete = join(FOLDER, name);

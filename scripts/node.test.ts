@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 
-// By its address: TypeScript has no types of a script.
+// Imported by its URL, because TypeScript has no types of a script.
 const script = new URL('node.mjs', import.meta.url).href;
 const { isRecent, NODE_FLOOR, NODE_PACKAGES } = (await import(script)) as {
   isRecent: (version: string) => boolean;
@@ -72,7 +72,7 @@ test.each([
   expect(await runningAgain(work, first).ended).toEqual([0, null]);
 });
 
-test('a Node that this machine cannot run is one line, and exit code 1', async () => {
+test('a Node that this machine cannot run ends the script with one line and exit code 1', async () => {
   const code = `
     import { runAgain } from ${JSON.stringify(script)};
     import { exitOnSetupError } from ${JSON.stringify(new URL('setup-command.mjs', import.meta.url).href)};
@@ -85,7 +85,7 @@ test('a Node that this machine cannot run is one line, and exit code 1', async (
   expect(errors).toBe('[setup] /nonexistent/node does not run here (ENOENT): install Node 22.19 or newer\n');
 });
 
-test('a signal to the older Node reaches the newer one, which ends in its own way', async () => {
+test('a signal to the older Node reaches the newer one, whose exit code is the result', async () => {
   const { child, ended } = runningAgain(`
     process.on('SIGTERM', () => process.exit(3));
     setInterval(() => {}, 1000);

@@ -19,7 +19,7 @@ export async function exitOnSetupError(main) {
   }
 }
 
-/** Writes to stderr: what the set-up prepares may print a document on stdout. */
+/** Writes to stderr: the command after the set-up may print a document on stdout. */
 export function say(line) {
   process.stderr.write(`[setup] ${line}\n`);
 }
@@ -36,8 +36,8 @@ export async function during(words, work) {
 }
 
 /**
- * Command and arguments of `npm` or `npx`: those of the npm that runs us, else those on PATH. They run with npm's own
- * Node. Debian's npm finds its modules only with Debian's Node.
+ * Command and arguments of `npm` or `npx`: those of the npm that runs us, otherwise those on PATH. They run
+ * with npm's own Node, because Debian's npm finds its modules only with Debian's Node.
  */
 export function npmTool(name, args, env = process.env) {
   const { npm_node_execpath: node, npm_execpath: npm = npmOn(env.PATH) } = env;
@@ -58,7 +58,7 @@ function npmOn(path = '') {
  */
 export async function run(command, args, { stdio, output = [], env = {} }) {
   const environment = { ...process.env, ...env };
-  delete environment.NODE_ENV; // `production` would leave the build's own packages out
+  delete environment.NODE_ENV; // `production` would leave out the packages that only the build needs
   const child = spawn(command, args, { cwd: ROOT, stdio, env: environment });
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));

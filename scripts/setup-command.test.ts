@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 
-// By its address: TypeScript has no types of a script.
+// Imported by its URL, because TypeScript has no types of a script.
 const { during, npmTool, run, SetupError } = (await import(
   new URL('setup-command.mjs', import.meta.url).href
 )) as {
@@ -40,7 +40,7 @@ test('a step of the set-up is named at once, and again every 2.5 seconds', async
   expect(lines).toHaveLength(3);
 });
 
-test('a command that is not there is a fault of the set-up', async () => {
+test('a command that does not exist is a SetupError', async () => {
   jest.useRealTimers();
   const words = new SetupError('no-such-command does not run here (ENOENT)');
   await expect(run('no-such-command', [], { stdio: 'ignore' })).rejects.toEqual(words);

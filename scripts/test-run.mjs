@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
-/** The result line when Jest gave no count, or ran no test. */
+/** The result line when a check failed, when Jest gave no count or ran no test, and when the work threw. */
 const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 const CHECKS_AT_ONCE = 2;
 const CHECKS_NICENESS = 10; // the tests go first: they decide when the run ends
 
-/** When a child ends, its group gets this time to end: `npm start` needs it to stop its Postgres. */
+/** When a child ends, its process group gets this time to end: `npm start` needs it to stop its Postgres. */
 const GROUP_ENDS_MS = 5_000;
 
 /**
@@ -129,7 +129,8 @@ class TestRun {
       let groupEnded;
       child.once('error', reject);
       child.once('exit', () => {
-        // What a killed worker of Jest had started is still there. It may hold the pipes open: then `close` does not come.
+        // The processes that a killed worker of Jest started still run. While they hold the pipes open,
+        // `close` does not come.
         if (!this.#stopped) signalGroup(child, 'SIGTERM');
         groupEnded = endGroup(child);
       });
@@ -148,7 +149,7 @@ async function endGroup(child) {
   signalGroup(child, 'SIGKILL');
 }
 
-/** @param signal 0 sends none @returns whether the group is there */
+/** @param signal 0 sends none @returns true while the group exists */
 function signalGroup(child, signal) {
   try {
     return process.kill(-child.pid, signal);

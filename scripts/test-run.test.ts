@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { waitFor } from '../packages/testing/src/wait-for.ts';
 
-// By its address: TypeScript has no types of a script.
+// Imported by its URL, because TypeScript has no types of a script.
 const script = new URL('test-run.mjs', import.meta.url).href;
 const { lowerPriority } = (await import(script)) as {
   lowerPriority: (pid: number, niceness: number) => void;
@@ -17,7 +17,7 @@ const NO_RESULT = '0 passed, 1 failed, 0 skipped';
 
 let folder: string;
 let pidsFile: string;
-/** Processes that a failed test would leave. */
+/** Processes that a failed test may leave. */
 const begun: number[] = [];
 
 beforeEach(() => {
@@ -131,7 +131,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('what Jest leaves behind at its own end has time to end its processes, and ends', async () => {
+test('a process that Jest leaves behind has time to end its own processes, and then ends', async () => {
   const run = start(withOrderlyChild('process.exit()'), []);
   const started = await pids();
   expect(await run.ended).toMatchObject({ exitCode: 1 });
@@ -144,7 +144,7 @@ const resulting = (line: string) =>
   import { writeFileSync } from 'node:fs';
   writeFileSync(process.env.TEST_SUMMARY_FILE, ${JSON.stringify(line)});`);
 
-test('a run in which no test ran is an error, as after a typo in a pattern or a title', async () => {
+test('a run without a test is an error, such as after a typo in a pattern or a title', async () => {
   expect(await start(resulting('1 passed, 0 failed, 7 skipped'), []).ended).toEqual({
     lines: ['1 passed, 0 failed, 7 skipped'],
     exitCode: 0,
@@ -157,7 +157,7 @@ test('a run in which no test ran is an error, as after a typo in a pattern or a 
   }
 });
 
-test('the static checks run alone, too, and are counted', async () => {
+test('without Jest, the result counts the static checks', async () => {
   const passing = ['types', ...node('')];
   expect(await start(null, [passing, passing, passing]).ended).toMatchObject({
     lines: expect.arrayContaining(['3 passed, 0 failed, 0 skipped']),

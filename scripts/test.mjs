@@ -7,7 +7,7 @@ import { ROOT } from './workspace.mjs';
 
 const MODULES = join(ROOT, 'node_modules');
 
-/** What is checked beside the tests. */
+/** The static checks, each as a name and the arguments of node. */
 const STATIC_CHECKS = [
   ['types and lint', join(MODULES, 'oxlint/bin/oxlint')],
   [
@@ -21,7 +21,7 @@ const STATIC_CHECKS = [
   ['format', join(MODULES, 'oxfmt/bin/oxfmt'), '--check'],
 ];
 
-/** Patterns of the files whose tests have a long version. */
+/** Patterns of the test files that have a long version. */
 const LONG_TESTS = [
   ...['fuzz', 'property', 'drawn', 'bounds', 'plans', 'message-lists', 'scale', 'e2e'],
   ...['cause-and-event', 'guarded-agent', 'hostile', 'docs/patterns', 'author-domains'],
@@ -30,13 +30,14 @@ const LONG_TESTS = [
 
 /**
  * `npm test`: the build, then every test and beside them every static check. `npm test -- ARGS` runs Jest alone, with
- * these arguments. `--long` as the first argument runs the long versions of the tests that have one, and `--check` runs
- * the static checks alone.
+ * these arguments. `--long` as the first argument runs the long versions of the tests that have one.
+ * `--check` runs the static checks alone.
  */
 await printResultOf(async (run) => {
   const [first, ...rest] = process.argv.slice(2);
   await bootstrap();
-  if (first === undefined || first === '--check') trackedFiles(); // the checks need git: a missing clone is said before the build
+  // The checks need git. Without a clone, this throws before the build begins.
+  if (first === undefined || first === '--check') trackedFiles();
   await buildIfStale();
   if (first === undefined) return run.testAndCheck(jest([]), STATIC_CHECKS);
   if (first === '--check') return run.check(STATIC_CHECKS);
@@ -46,7 +47,8 @@ await printResultOf(async (run) => {
 });
 
 function jest(args) {
-  // V8's compilation cache never finds a module of vm again, and keeps each: a worker grew by 6 MB for each test file.
+  // V8's compilation cache keeps every module of vm and never uses it again. With the cache, a worker of Jest
+  // grows by 6 MB for each test file.
   const node = [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',

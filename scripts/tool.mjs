@@ -6,8 +6,8 @@ import { exitOnSetupError } from './setup-command.mjs';
 import { ROOT } from './workspace.mjs';
 
 /**
- * `node scripts/tool.mjs NAME ARGS`: runs the program of a package in this very process, so that signals reach it, and
- * with the Node and the packages that the repository wants.
+ * `node scripts/tool.mjs NAME ARGS`: runs the program of a package, with the Node and the packages that the
+ * repository needs. It runs in this very process, so that signals reach it.
  */
 await exitOnSetupError(bootstrap);
 const [name, ...args] = process.argv.slice(2);

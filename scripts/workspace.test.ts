@@ -39,7 +39,7 @@ test.each([
     cpSync(new URL('../.gitattributes', import.meta.url), join(folder, '.gitattributes'));
     const contents = { 'a.sql': '-- no transaction\n', 'b.eml': 'a: b\r\n\r\nc\n', 'c.png': '\0\n' };
     for (const [name, content] of Object.entries(contents)) writeFileSync(join(folder, name), content);
-    const env = forEveryProcess(); // without the GIT_DIR of a hook, which names this repository
+    const env = forEveryProcess(); // leaves out the GIT_DIR of a git hook, which names this repository
     const git = (...args: string[]) =>
       spawnSync('git', ['-c', 'core.autocrlf=true', ...args], { cwd: folder, env, encoding: 'utf8' });
     git('init');

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
 const ROOT = join(import.meta.dirname, '../..');
-const OWN = ['apps', 'packages', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/own.test.ts`);
+const OWN_TESTS = ['apps', 'packages', 'e2e', 'bench', 'scripts'].map((folder) => `${folder}/own.test.ts`);
 
-test.each(['dist/x [1]', 'b!c', 'node (2)/.data'])('a checkout in %s has its own tests alone', (name) => {
+test.each(['dist/x [1]', 'b!c', 'node (2)/.data'])('in checkout %s, Jest finds only our tests', (name) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'postrider-jest-')));
   const root = join(folder, name);
   cpSync(import.meta.dirname, join(root, 'scripts/jest'), {
@@ -16,7 +16,7 @@ test.each(['dist/x [1]', 'b!c', 'node (2)/.data'])('a checkout in %s has its own
   });
   cpSync(join(ROOT, 'jest.config.mjs'), join(root, 'jest.config.mjs'));
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
-  for (const file of [...OWN, 'dist/other.test.ts', '.data/other.test.ts']) {
+  for (const file of [...OWN_TESTS, 'dist/other.test.ts', '.data/other.test.ts']) {
     mkdirSync(join(root, file, '..'), { recursive: true });
     writeFileSync(join(root, file), '');
   }
@@ -27,5 +27,5 @@ test.each(['dist/x [1]', 'b!c', 'node (2)/.data'])('a checkout in %s has its own
   });
   rmSync(folder, { recursive: true });
   expect(stderr).toBe('');
-  expect(stdout.trim().split('\n').sort()).toEqual(OWN.map((file) => join(root, file)).sort());
+  expect(stdout.trim().split('\n').sort()).toEqual(OWN_TESTS.map((file) => join(root, file)).sort());
 });

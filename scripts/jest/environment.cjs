@@ -47,7 +47,7 @@ class OneRealmEnvironment {
   }
 }
 
-/** Lets go of the tests of this file. Each test file has its own jest-circus, which keeps them under its own symbol. */
+/** Frees the tests of this file. Each test file has its own jest-circus, which keeps them under a symbol. */
 function forgetCircus() {
   for (const key of Object.getOwnPropertySymbols(globalThis)) {
     if (key.description === 'JEST_STATE_SYMBOL') delete globalThis[key];

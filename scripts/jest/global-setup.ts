@@ -6,7 +6,7 @@ import { findRedisServer, startPostgres, startRedis } from '../../packages/embed
 import { withClient } from '../../packages/testing/src/admin.ts';
 import {
   ADMIN_URL_KEY,
-  published,
+  environmentVariable,
   REDIS_URL_KEY,
   TEMPLATE_KEY,
 } from '../../packages/testing/src/environment.ts';
@@ -18,10 +18,10 @@ const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_BYTES_MIN = 2 * 1024 ** 3;
 
 /**
- * Starts what the tests need before the first of them: a throw-away Postgres with a migrated template database, and a
- * Redis when a server is on PATH. TEST_DATABASE_URL (of a role that may create databases) and TEST_REDIS_URL take
- * their place; the application's own DATABASE_URL and REDIS_URL are never touched. A killed Jest takes the servers
- * with it. The server started here has hostile settings; one that is given keeps its own.
+ * Starts the servers of the tests: a throw-away Postgres with a migrated template database, and a Redis when
+ * its program is on PATH. TEST_DATABASE_URL (of a role that may create databases) and TEST_REDIS_URL name
+ * servers to use instead. The application's own DATABASE_URL and REDIS_URL are never used. When Jest is
+ * killed, the servers end, too. A Postgres that this starts has hostile settings; a given one keeps its own.
  */
 export default async function globalSetup(): Promise<void> {
   const results = await Promise.allSettled([supplyPostgres(), supplyRedis()]);
@@ -32,7 +32,7 @@ export default async function globalSetup(): Promise<void> {
 }
 
 async function supplyPostgres(): Promise<void> {
-  const given = published('TEST_DATABASE_URL');
+  const given = environmentVariable('TEST_DATABASE_URL');
   const template = given === undefined ? 'postrider_template' : `postrider_template_${process.pid}`;
   const url = given ?? (await throwAwayPostgres());
   if (given !== undefined) keepRunning({ stop: () => dropTemplate(given, template) });
@@ -55,23 +55,26 @@ async function throwAwayPostgres(): Promise<string> {
   return postgres.url;
 }
 
-/** By default a client hashes its password 4,096 times. That takes milliseconds, in each of 10,000 connections. */
+/**
+ * Stores the password again, now with the `scram_iterations` of the server. With the default, a client hashes
+ * its password 4,096 times. That takes milliseconds, in each of 10,000 connections.
+ */
 async function hashPasswordAgain(url: string): Promise<void> {
   const { username, password } = new URL(url);
   await withClient(url, (client) => client.query(`alter role ${username} password '${password}'`));
 }
 
 /**
- * Where the test server keeps its data. Postgres spends most of a test on making and removing files, which costs a third
- * in memory. Containers often have 64 MB of /dev/shm: too small.
+ * The folder for the data of the test server. Postgres spends most of a test on making and removing files. In
+ * memory that takes a third of the time. Containers often have 64 MB of /dev/shm: too small.
  */
 async function serverFolder(): Promise<string> {
-  const memory = await statfs(MEMORY_FOLDER).catch(() => null); // no such folder on macOS
+  const memory = await statfs(MEMORY_FOLDER).catch(() => null); // macOS has no such folder
   return memory !== null && memory.bavail * memory.bsize >= MEMORY_BYTES_MIN ? MEMORY_FOLDER : tmpdir();
 }
 
 async function supplyRedis(): Promise<void> {
-  const given = published('TEST_REDIS_URL');
+  const given = environmentVariable('TEST_REDIS_URL');
   if (given !== undefined) {
     process.env[REDIS_URL_KEY] = given;
   } else if (findRedisServer() !== null) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import vm from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-// What environment.cjs, runtime.cjs and summary.cjs promise. They override members of Jest that are not public.
+// The promises of environment.cjs, runtime.cjs and summary.cjs, which override private members of Jest.
 
 const ROOT = join(import.meta.dirname, '../..');
 const SCRATCH = join(ROOT, 'coverage');
@@ -76,7 +76,7 @@ describe('test files that one worker runs', () => {
     expect((await runTests(files)).at(-1)).toBe('2 passed, 0 failed, 0 skipped');
   });
 
-  test('leave no module behind for the garbage collector', async () => {
+  test('leave no module in memory: the garbage collector frees them', async () => {
     const body = `
       import { setImmediate } from 'node:timers/promises';
       import { setFlagsFromString } from 'node:v8';
@@ -98,7 +98,7 @@ describe('test files that one worker runs', () => {
     expect(lines.at(-1)).toBe('4 passed, 0 failed, 0 skipped');
   });
 
-  test('end with the line of the result, also when an error refers to itself', async () => {
+  test('end with the result line, also when an error refers to itself', async () => {
     const body = `
       import { test } from '@jest/globals';
       test('passes', () => {});
@@ -111,7 +111,7 @@ describe('test files that one worker runs', () => {
     expect((await runTests({ 'a.test.mjs': body })).at(-1)).toBe('1 passed, 1 failed, 1 skipped');
   });
 
-  test('end with that line when a file cannot be loaded', async () => {
+  test('end with the result line when a file cannot be loaded', async () => {
     expect((await runTests({ 'a.test.mjs': 'import "./missing.mjs";' })).at(-1)).toBe(
       '0 passed, 1 failed, 0 skipped',
     );

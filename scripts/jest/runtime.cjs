@@ -11,7 +11,7 @@ const CIRCUS = `${sep}jest-circus${sep}build${sep}`;
 /** The compiled form of our modules, by path. A worker parses each once, and not again for each test file. */
 const compiled = new Map();
 
-/** Jest makes one for each of our modules and each test file. */
+/** Jest makes an instance for each of our modules and each test file. */
 class CompiledOnceModule extends vm.SourceTextModule {
   constructor(code, options) {
     const known = compiled.get(options.identifier);
@@ -42,7 +42,7 @@ class OneRealmRuntime extends JestRuntime {
   constructor(...args) {
     super(...args);
     const { esmLoader, executor, registries } = this;
-    this._resolution.hasDistinctAsyncResolver = () => true; // else Node 22 and newer resolve synchronously
+    this._resolution.hasDistinctAsyncResolver = () => true; // otherwise synchronous on Node 22 and newer
     esmLoader.getContext = () => undefined; // the main realm
 
     const loadOurs = esmLoader.loadEsmModule.bind(esmLoader);

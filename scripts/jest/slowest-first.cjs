@@ -2,7 +2,7 @@
 const { sep } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
 
-/** The files that take longest, the longest first. One that began last would run alone on one core. */
+/** The files that take longest, the longest first. If one began last, it would run alone on one core. */
 const SLOWEST = [
   'quickstart.e2e',
   'bench.e2e',
@@ -27,8 +27,8 @@ const SLOWEST = [
 ];
 
 /**
- * Starts the slowest files first, then the whole processes, then the tests on a database. Jest's own order is by file
- * size in a clean clone, which says little about the time.
+ * Starts the slowest files first, then the end-to-end tests, then the tests on a database, then all others.
+ * In a clean clone, Jest itself would sort by file size, which says little about the time.
  */
 class SlowestFirst extends Sequencer {
   sort(tests) {
@@ -42,8 +42,8 @@ class SlowestFirst extends Sequencer {
 
 function rankOf(path) {
   const name = path.slice(path.lastIndexOf(sep) + 1);
-  const place = SLOWEST.findIndex((slow) => name.startsWith(slow));
-  if (place !== -1) return place;
+  const index = SLOWEST.findIndex((slow) => name.startsWith(slow));
+  if (index !== -1) return index;
   if (name.includes('.e2e.')) return SLOWEST.length;
   return name.includes('.db.') ? SLOWEST.length + 1 : SLOWEST.length + 2;
 }

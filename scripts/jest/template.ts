@@ -1,13 +1,13 @@
 import { databaseUrl, withClient } from '../../packages/testing/src/admin.ts';
 
 /**
- * Makes the database that every test database is a clone of: all migrations applied, nobody connected, and nobody able
- * to connect, because Postgres copies only a database that is not in use.
+ * Makes the database that every test database is a clone of, with all migrations applied. It allows no
+ * connection, because Postgres copies only a database that is not in use.
  */
 export async function createTemplate(adminUrl: string, name: string): Promise<void> {
   await withClient(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
   const url = databaseUrl(adminUrl, name);
-  // A hostile schema: unless a session pins its search path, the tables of a migration go there.
+  // A schema with the user's name: the tables of a migration go there, unless its session sets a search path.
   await withClient(url, (client) => client.query('CREATE SCHEMA AUTHORIZATION current_user'));
   // Loaded here and not above: only this step needs the store and the queue.
   const [{ migrate }, { migrateQueueSchema }] = await Promise.all([

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client, QueryResultRow } from 'pg';
 import { administer, cloneDatabase, databaseUrl, openClient } from './admin.ts';
-import { ADMIN_URL_KEY, published, TEMPLATE_KEY } from './environment.ts';
+import { ADMIN_URL_KEY, environmentVariable, TEMPLATE_KEY } from './environment.ts';
 
 export interface TestDatabase {
   /** The URL of a superuser, or of the role in TEST_DATABASE_URL. */
@@ -39,7 +39,8 @@ function testDatabase(name: string): TestDatabase {
     url,
     query: async (sql, params = []) => {
       const connected = (client ??= openClient(url));
-      const result = last.then(async () => (await connected).query<never>(sql, params)); // pg 9 does not queue them itself
+      // Waits for the last statement, because pg 9 will not queue statements itself.
+      const result = last.then(async () => (await connected).query<never>(sql, params));
       last = result.catch(() => undefined);
       return (await result).rows;
     },
@@ -51,13 +52,13 @@ function testDatabase(name: string): TestDatabase {
   };
 }
 
-/** The address of the server's administrative database, for tests that make or break databases themselves. */
+/** The address of the server's administrative database, for tests that create or drop databases. */
 export function adminDatabaseUrl(): string {
   return required(ADMIN_URL_KEY);
 }
 
 function required(key: string): string {
-  const value = published(key);
+  const value = environmentVariable(key);
   if (value === undefined) throw new Error(`${key} is not set: run the tests through Jest's global setup`);
   return value;
 }

@@ -1,12 +1,12 @@
 import { describe } from '@jest/globals';
 import { describeWithout } from './describe-without.ts';
-import { published, REDIS_URL_KEY } from './environment.ts';
+import { environmentVariable, REDIS_URL_KEY } from './environment.ts';
 
 const NO_REDIS = 'no redis-server or valkey-server on PATH, and TEST_REDIS_URL is not set';
 
 /** The URL of the Redis that the global setup has started or got. */
 export function redisForTests(): string | undefined {
-  return published(REDIS_URL_KEY);
+  return environmentVariable(REDIS_URL_KEY);
 }
 
 /**
