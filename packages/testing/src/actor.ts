@@ -1,2 +1,2 @@
-/** Acts in tests that are about something else than the audit. */
+/** The actor in tests that do not check the audit. */
 export const ACTOR = { kind: 'cli', name: 'test' } as const;

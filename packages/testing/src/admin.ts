@@ -25,15 +25,15 @@ export async function openClient(url: string): Promise<Client> {
 }
 
 /**
- * Runs a statement on a connection to the database at `url` that this process keeps. A new connection costs 40 ms of CPU
- * time: more than the copy of a database. The next statement waits for the end of this one.
+ * Runs a statement on the one connection to the database at `url` that this process keeps. A new connection
+ * costs 40 ms of CPU time, more than the copy of a database. Statements run one after the other.
  */
 export async function administer<Row extends QueryResultRow>(
   url: string,
   sql: string,
   params: unknown[] = [],
 ): Promise<Row[]> {
-  // Each test file has modules of its own. The global object is that of the worker.
+  // Jest loads this module anew for each test file. The global object is the same for all files of a worker.
   const pools = globalThis as unknown as Record<symbol, Pool | undefined>;
   const pool = (pools[Symbol.for(`postrider.test.admin ${url}`)] ??= openAdminPool(url));
   return (await pool.query<Row>(sql, params)).rows;
@@ -44,7 +44,7 @@ function openAdminPool(url: string): Pool {
     connectionString: url,
     options: SESSION_OPTIONS,
     max: 1,
-    idleTimeoutMillis: 0, // never closes it
+    idleTimeoutMillis: 0, // never closes the connection
     allowExitOnIdle: true,
   });
   pool.on('error', () => {}); // the server ended while the connection was idle

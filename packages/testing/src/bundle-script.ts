@@ -11,7 +11,7 @@ export interface BundledScript {
   remove(): void;
 }
 
-/** Bundles the entry point of a thread like the build. */
+/** Bundles the entry point of a worker thread as scripts/build.mjs does. */
 export function bundleScript(entry: URL): BundledScript {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-thread-'));
   const path = join(folder, 'thread.mjs');

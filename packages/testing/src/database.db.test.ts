@@ -14,7 +14,7 @@ describe('a test database', () => {
     await Promise.all([first.drop(), second.drop()]);
   });
 
-  test('is not seen by another one', async () => {
+  test('shares no table with another test database', async () => {
     await first.query('CREATE TABLE mine (n integer)');
     await first.query('INSERT INTO mine VALUES ($1)', [7]);
 
@@ -22,7 +22,7 @@ describe('a test database', () => {
     await expect(second.query('SELECT n FROM mine')).rejects.toThrow('relation "mine" does not exist');
   });
 
-  test('goes away although somebody is connected', async () => {
+  test('is dropped although a client is connected', async () => {
     const database = await createTestDatabase();
     const errors: string[] = [];
     const visitor = new Client({ connectionString: database.url, options: SESSION_OPTIONS }).on(
@@ -37,7 +37,7 @@ describe('a test database', () => {
     expect(await first.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])).toEqual([]);
   });
 
-  test('can be made many at a time', async () => {
+  test('can be created while others are created', async () => {
     const databases = await Promise.all(Array.from({ length: 8 }, async () => createTestDatabase()));
 
     expect(new Set(databases.map(({ url }) => url)).size).toBe(8);

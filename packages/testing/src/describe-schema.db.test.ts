@@ -37,13 +37,13 @@ async function describedAfter(sql: string, url: string): Promise<string> {
   });
 }
 
-const ONE = 'create or replace function more() returns int language sql as $$select 1$$';
+const FUNCTION = 'create or replace function more() returns int language sql as $$select 1$$';
 
 test('a schema’s description makes the same schema', async () => {
   expect(await describedAfter(schema, emptyUrl)).toBe(schema);
 });
 
-test('it tells tables, defaults, identity, partitions, storage parameters, indexes, types and foreign keys', () => {
+test('it describes tables, defaults, identity, partitions, storage parameters, indexes, types and foreign keys', () => {
   for (const line of [
     'CREATE SEQUENCE event_positions;',
     `CREATE TYPE key_kind AS ENUM ('live', 'test');`,
@@ -66,7 +66,7 @@ test.each([
   ['a default', `alter table events alter column data set default '{}'`],
   ['a requirement', 'alter table events alter column data drop not null'],
   ['an index', 'create index more on events (account_id)'],
-  ['a function', ONE],
+  ['a function', FUNCTION],
   ['a sequence', 'create sequence more'],
   ['the users of a sequence', 'revoke usage on sequence event_positions from public'],
   ['a storage parameter', 'alter table events set (fillfactor = 50)'],
@@ -77,13 +77,13 @@ test.each([
 });
 
 test.each([
-  ['the body', ONE.replace('select 1', 'select 2')],
+  ['the body', FUNCTION.replace('select 1', 'select 2')],
   ['the settings', 'alter function more() set search_path = pg_catalog'],
   ['the rights', 'alter function more() security definer'],
   ['the users', 'revoke execute on function more() from public'],
 ])('it changes with %s of a function', async (_, change) => {
-  const before = await describedAfter(ONE, emptyUrl);
-  const after = await describedAfter(`${ONE};\n${change}`, emptyUrl);
+  const before = await describedAfter(FUNCTION, emptyUrl);
+  const after = await describedAfter(`${FUNCTION};\n${change}`, emptyUrl);
   expect(after).not.toBe(before);
   expect(await describedAfter(after, emptyUrl)).toBe(after);
 });
@@ -92,7 +92,7 @@ test.each([
   ['view', 'create view more as select 1 as n'],
   ['procedure', 'create procedure more() language sql as $$select 1$$'],
   ['aggregate', 'create aggregate more(int) (sfunc = int4pl, stype = int)'],
-])('it refuses what it has no words for: a %s', async (kind, sql) => {
+])('it refuses what it cannot describe: a %s', async (kind, sql) => {
   await expect(describedAfter(sql, emptyUrl)).rejects.toThrow(
     `no words for: ${kind === 'view' ? 'relation' : kind} more`,
   );

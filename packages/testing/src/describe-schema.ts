@@ -29,9 +29,9 @@ interface Constraint {
 const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_prisma_migrations'`;
 
 /**
- * Returns SQL that makes the tables of the schema `public`: types, sequences, columns, defaults, constraints, indexes,
- * partitions and storage parameters. Functions follow, and whether everybody may execute them. Order and
- * format depend on nothing else.
+ * Returns SQL that makes the tables of the schema `public`: types, sequences, columns, defaults, constraints,
+ * indexes, partitions and storage parameters. Functions follow, and whether all roles may execute them. Equal
+ * schemas have equal texts.
  * @throws for a view, a procedure, an aggregate or a trigger, which it cannot describe
  */
 export async function describeSchema(client: Client): Promise<string> {
@@ -73,7 +73,7 @@ async function enums(client: Client): Promise<string> {
   return types.map(({ name, labels }) => `CREATE TYPE ${name} AS ENUM (${labels});\n`).join('');
 }
 
-/** Those of identity columns are left out. The options of the others are Postgres’ own. */
+/** Leaves out the sequences of identity columns. Assumes Postgres's default options for the others. */
 async function sequences(client: Client): Promise<string> {
   const found = await rowsOf<{ name: string; isPublic: boolean }>(
     client,
@@ -121,14 +121,14 @@ async function tableText(client: Client, table: Table): Promise<string> {
   return `${head} (\n${body}\n)${partitioned}${options};\n${indexes}`;
 }
 
-async function columnsOf(client: Client, table: number): Promise<Column[]> {
+async function columnsOf(client: Client, tableOid: number): Promise<Column[]> {
   return rowsOf<Column>(
     client,
     `select quote_ident(a.attname) as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required,
             a.attidentity = 'a' as identity, pg_get_expr(d.adbin, d.adrelid) as default
      from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`,
-    table,
+    tableOid,
   );
 }
 
@@ -139,17 +139,17 @@ function columnText(column: Column): string {
 }
 
 /** Leaves out foreign keys, and NOT NULL, which newer versions list as constraints. */
-async function constraintsOf(client: Client, table: number): Promise<Constraint[]> {
+async function constraintsOf(client: Client, tableOid: number): Promise<Constraint[]> {
   return rowsOf<Constraint>(
     client,
     `select conname as name, pg_get_constraintdef(oid, true) as definition from pg_constraint
      where conrelid = $1 and contype in ('p', 'u', 'c', 'x') order by contype, conname collate "C"`,
-    table,
+    tableOid,
   );
 }
 
 /** Leaves out the indexes of constraints, and those that a partition inherits. */
-async function indexesOf(client: Client, table: number): Promise<string> {
+async function indexesOf(client: Client, tableOid: number): Promise<string> {
   const indexes = await rowsOf<{ definition: string }>(
     client,
     `select pg_get_indexdef(i.indexrelid, 0, true) as definition
@@ -157,7 +157,7 @@ async function indexesOf(client: Client, table: number): Promise<string> {
      where i.indrelid = $1 and not c.relispartition
        and not exists (select from pg_constraint where conindid = i.indexrelid and contype <> 'f')
      order by c.relname collate "C"`,
-    table,
+    tableOid,
   );
   return indexes.map(({ definition }) => `${definition};\n`).join('');
 }
@@ -176,7 +176,7 @@ async function foreignKeys(client: Client): Promise<string> {
     .join('');
 }
 
-/** Postgres lets everybody execute a new function. */
+/** Postgres lets all roles execute a new function. */
 async function functions(client: Client): Promise<string> {
   const found = await rowsOf<{ definition: string; signature: string; isPublic: boolean }>(
     client,

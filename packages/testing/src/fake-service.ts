@@ -4,7 +4,7 @@ import { listen } from './listening-server.ts';
 import type { ListeningServer } from './listening-server.ts';
 import { waitFor } from './wait-for.ts';
 
-/** The treatment of one request, instead of the service's own. */
+/** Answers one request in place of the service. */
 export type ServiceReaction = (response: ServerResponse) => void;
 
 /** The region and the credentials of the AWS SDK. The fakes accept any. The SDK ignores an empty variable. */

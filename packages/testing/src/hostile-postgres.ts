@@ -24,7 +24,7 @@ export const HOSTILE_SETTINGS: Settings = {
   max_prepared_transactions: '5',
 };
 
-/** Settings of the tests' own sessions, and of a Postgres whose operator changed nothing. */
+/** Settings of the tests' own sessions: the defaults of Postgres, with `public` alone in the search path. */
 const USUAL_SETTINGS: Settings = {
   timezone: 'UTC',
   datestyle: 'ISO',
@@ -43,7 +43,7 @@ const USUAL_SETTINGS: Settings = {
   idle_session_timeout: '0',
 };
 
-/** The `options` of a connection that a test opens by itself. */
+/** The `options` of a connection that a test opens itself. */
 export const SESSION_OPTIONS = Object.entries(USUAL_SETTINGS)
   .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
   .join(' ');

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { inParallel } from './in-parallel.ts';
 
-test('each number is worked on once, and no more at once than wanted', async () => {
+test('work runs once for each index, at most `concurrency` at once', async () => {
   const begun: number[] = [];
   let atOnce = 0;
   let most = 0;

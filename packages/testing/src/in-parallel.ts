@@ -9,8 +9,8 @@ export async function inParallel(
   work: (index: number) => Promise<unknown>,
 ): Promise<void> {
   let begun = 0;
-  const lane = async (): Promise<void> => {
+  const workUntilDone = async (): Promise<void> => {
     while (begun < count && until?.aborted !== true) await work(begun++);
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, workUntilDone));
 }

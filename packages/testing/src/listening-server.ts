@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/**
- * No server listens on this port. The port of a server that has just closed can be another server's a moment later.
- */
+/** No server listens on this port. The port of a server that has closed may belong to another server soon. */
 export const CLOSED_PORT = 2;
 
 /** A TCP or HTTP server that listens. */

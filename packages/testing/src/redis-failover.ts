@@ -5,11 +5,11 @@ import { Redis } from 'ioredis';
 import { startFaultProxy } from './proxy/fault-proxy.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Two Redis servers behind one address, which leads to the first. Changes of the roles keep connections. */
+/** Two Redis servers behind one address, which leads to the first. A change of roles closes no connection. */
 export interface RedisFailover {
   /** The address that moves. */
   readonly url: string;
-  /** Makes the first server a replica of the second. Only its answers show it. */
+  /** Makes the first server a replica of the second. A client learns it only from answers. */
   demote(): Promise<void>;
   /** Like `demote`, and the new replica answers LOADING for 100 s, longer than a test may take. */
   demoteLoading(): Promise<void>;
@@ -17,61 +17,61 @@ export interface RedisFailover {
   loseReplicas(): Promise<void>;
   /** The first server stays a primary. It refuses writes because it cannot save its data. */
   failToSave(): Promise<void>;
-  /** Resolves when a client has connected to the first server since it was harmed. */
+  /** Resolves when a client has connected to the first server after its last fault. */
   reconnected(): Promise<void>;
   /** Leads new connections to the second server. */
   move(): void;
   close(): Promise<void>;
 }
 
-/** A replica loads 100 keys per second. */
+/** A replica loads 100 keys per second, so 100 s. */
 const BALLAST_KEYS = 10_000;
 const KEY_LOAD_DELAY_MICROSECONDS = '10000';
 
 export async function startRedisFailover(): Promise<RedisFailover> {
-  const [demoted, promoted] = await Promise.all([startRedis(), startRedis()]);
-  const line = await startFaultProxy(demoted.url);
+  const [first, second] = await Promise.all([startRedis(), startRedis()]);
+  const proxy = await startFaultProxy(first.url);
   let connectionsBefore = 0;
 
   async function demote(): Promise<void> {
-    connectionsBefore = line.accepted;
-    await ask(demoted, 'REPLICAOF', '127.0.0.1', String(promoted.port));
+    connectionsBefore = proxy.accepted;
+    await ask(first, 'REPLICAOF', '127.0.0.1', String(second.port));
   }
 
   return {
-    url: line.url(demoted.url),
+    url: proxy.url(first.url),
     demote,
     async demoteLoading() {
       const ballast = Array.from({ length: BALLAST_KEYS }, (_, n) => [`ballast:${n}`, 'x']).flat();
-      await ask(promoted, 'MSET', ...ballast);
-      await ask(promoted, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
-      // It answers only between chunks of this size.
-      await ask(demoted, 'CONFIG', 'SET', 'loading-process-events-interval-bytes', '1024');
-      await ask(demoted, 'CONFIG', 'SET', 'key-load-delay', KEY_LOAD_DELAY_MICROSECONDS);
+      await ask(second, 'MSET', ...ballast);
+      await ask(second, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
+      // A server that loads answers only between chunks of this size.
+      await ask(first, 'CONFIG', 'SET', 'loading-process-events-interval-bytes', '1024');
+      await ask(first, 'CONFIG', 'SET', 'key-load-delay', KEY_LOAD_DELAY_MICROSECONDS);
       await demote();
-      await waitFor(async () => numberInInfo(await ask(demoted, 'INFO'), 'loading') === 1, {
+      await waitFor(async () => numberInInfo(await ask(first, 'INFO'), 'loading') === 1, {
         what: 'the server to load',
       });
     },
     async loseReplicas() {
-      connectionsBefore = line.accepted;
-      await ask(demoted, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+      connectionsBefore = proxy.accepted;
+      await ask(first, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
     },
     async failToSave() {
-      connectionsBefore = line.accepted;
-      const [, folder] = (await ask(demoted, 'CONFIG', 'GET', 'dir')) as [string, string];
+      connectionsBefore = proxy.accepted;
+      const [, folder] = (await ask(first, 'CONFIG', 'GET', 'dir')) as [string, string];
       rmSync(folder, { recursive: true });
-      await ask(demoted, 'CONFIG', 'SET', 'save', '3600 1');
-      await ask(demoted, 'BGSAVE');
-      const failed = async () => String(await ask(demoted, 'INFO')).includes('rdb_last_bgsave_status:err');
+      await ask(first, 'CONFIG', 'SET', 'save', '3600 1');
+      await ask(first, 'BGSAVE');
+      const failed = async () => String(await ask(first, 'INFO')).includes('rdb_last_bgsave_status:err');
       await waitFor(failed, { what: 'the server to fail to save' });
     },
     reconnected: () =>
-      waitFor(() => line.accepted > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
-    move: () => line.moveTo(promoted.port),
+      waitFor(() => proxy.accepted > connectionsBefore, { what: 'a new connection' }).then(() => undefined),
+    move: () => proxy.moveTo(second.port),
     async close() {
-      await line.close();
-      await Promise.all([demoted.stop(), promoted.stop()]);
+      await proxy.close();
+      await Promise.all([first.stop(), second.stop()]);
     },
   };
 }

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { administer } from './admin.ts';
 import { adminDatabaseUrl } from './database.ts';
 
-/** Roles of the tests' server. They are of the whole server, so their names must be the test's own. */
+/** Database roles of one test. A role exists in the whole server, so each test has names of its own. */
 export interface TestRoles {
-  /** The names begin with it. */
+  /** All names begin with it. */
   readonly prefix: string;
   /**
    * Makes a role that can log in.

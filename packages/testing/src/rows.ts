@@ -38,7 +38,7 @@ export interface WebhookWish {
 export interface EventWish {
   accountId?: AccountId;
   ageDays?: number;
-  /** Unset: no address finds the event. */
+  /** A search for this address finds the event. Unset: no address does. */
   recipient?: string;
 }
 
@@ -86,7 +86,7 @@ export interface Rows {
   deadLetter(webhookId: WebhookId, eventId: EventId): Promise<DeadLetterId>;
   /** A message that waits for the provider. @param dueInMs like that of deliveries */
   email(dueInMs?: number, accountId?: AccountId): Promise<EmailId>;
-  /** Lets the address and its domain find the message. */
+  /** Makes the address a recipient: a search for it, or for its domain, finds the message. */
   recipient(emailId: EmailId, address: string): Promise<void>;
   /** @param status unset: verified */
   domain(accountId: AccountId, name: string, status?: string): Promise<DomainId>;
@@ -99,7 +99,7 @@ export interface Rows {
   clear(): Promise<void>;
 }
 
-/** The data of every event. No parser gives its keys back in this order. */
+/** The data of every event. The type `jsonb` would sort its keys. */
 const EVENT_DATA = '{"z":1,"a":"é"}';
 
 export function createRows(database: Pick<TestDatabase, 'query'>): Rows {
@@ -225,9 +225,9 @@ function textKey(text: string): string {
 }
 
 /**
- * The tables that have a page of rows. Running workers announce themselves in `workers`, so it stays. A table
- * counts as large, too, where the role may not switch off foreign keys for a delete: TEST_DATABASE_URL may
- * name such a role.
+ * The tables that have a page of rows. Running workers announce themselves in `workers`, so it stays. Only a
+ * superuser may switch off foreign keys for a delete. For any other role, which TEST_DATABASE_URL may name,
+ * all tables count as large.
  */
 const TABLES_WITH_ROWS = `
   with sized as (
@@ -240,8 +240,8 @@ const TABLES_WITH_ROWS = `
   from sized where bytes > 0`;
 
 /**
- * Deletes small tables and truncates large ones. A truncate makes new files for the table and its indexes: 80
- * ms for 30 tables, against 3 ms for a delete of a few rows.
+ * Deletes the rows of small tables. If one table is large, truncates all. A truncate makes new files for the
+ * table and its indexes: 80 ms for 30 tables, against 3 ms for a delete of a few rows.
  */
 function clearStatement(tables: readonly { name: string; large: boolean }[]): string {
   if (tables.some(({ large }) => large))

@@ -3,7 +3,7 @@ import { createTestDatabase } from './database.ts';
 import type { TestDatabase } from './database.ts';
 import { createRows } from './rows.ts';
 
-/** Close what is open. The one for what was opened last is at the end. */
+/** Functions that close what is open, in the order in which it was opened. */
 const closers: (() => Promise<unknown>)[] = [];
 
 /**

@@ -5,14 +5,14 @@ import { connect as connectTls } from 'node:tls';
 /** One whole answer, its lines joined by LF. Empty when the server closed the connection. */
 export type Answer = string;
 
-/** Connects, from the address `from` if it is given. The greeting is the first answer. */
+/** Connects. The greeting is the first answer. @param from the local address. Unset: any */
 export async function openSmtpClient(port: number, host = '127.0.0.1', from?: string): Promise<SmtpClient> {
   const socket = connectTcp({ port, host, localAddress: from }).setNoDelay(true); // writes leave at once
   await once(socket, 'connect');
   return new SmtpClient(socket);
 }
 
-/** A client that writes any bytes, also wrong ones. */
+/** A client that writes any bytes, also such as break the protocol. */
 export class SmtpClient {
   #socket: Socket;
   #fingerprint = '';

@@ -22,7 +22,7 @@ export interface SnsSigner {
 export const snsCertUrl =
   'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-01d088a6f77103d0fe307c0069e40ed6.pem';
 
-/** The validity defaults to yesterday until tomorrow. */
+/** @param validity of the certificate. Default: from yesterday to tomorrow */
 export async function createSnsSigner(
   validity: { notBefore?: Date; notAfter?: Date } = {},
 ): Promise<SnsSigner> {
@@ -46,7 +46,7 @@ export async function createSnsSigner(
   return { certPem, sign };
 }
 
-/** A second copy of the rule, so that a mistake in the code under test is found. */
+/** The rule of SNS, copied from no other code, so that tests find a mistake in the code under test. */
 function signedNames(message: SnsFields): string[] {
   if (message['Type'] !== 'Notification') {
     return ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];

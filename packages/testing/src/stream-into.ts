@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** A stream for a logger or a command, which write one line at a time. Puts each line into `lines`. */
+/** Makes a stream that puts each write into `lines`. A logger or a command writes one line at a time. */
 export function streamInto(lines: string[]): Writable {
   return new Writable({
     write(line: Buffer, _encoding, done) {

@@ -1,4 +1,4 @@
-/** A process as `Lifecycle` sees it, inside a test. */
+/** Stands in for the process that a `Lifecycle` of packages/runtime controls. */
 export interface TestProcess {
   readonly control: {
     onSignal(listener: (signal: 'SIGTERM') => void): void;

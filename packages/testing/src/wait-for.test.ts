@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { waitFor } from './wait-for.ts';
 
-test('gives back the first answer that is something, zero and the empty text included', async () => {
+test('returns the first answer except undefined, null and false: zero and the empty text count', async () => {
   const answers = [undefined, null, false, 0] as const;
   let asked = 0;
 
@@ -10,7 +10,7 @@ test('gives back the first answer that is something, zero and the empty text inc
   expect(await waitFor(() => '', { what: 'a text' })).toBe('');
 });
 
-test('says what it waited for, and the last error', async () => {
+test('the error says what it waited for, and names the last error', async () => {
   const failing = waitFor(
     () => {
       throw new Error('connection refused');
@@ -21,7 +21,7 @@ test('says what it waited for, and the last error', async () => {
   await expect(failing).rejects.toThrow('waited 5 ms for the server; last error: connection refused');
 });
 
-test('asks less often the longer it waits', async () => {
+test('the longer it waits, the less often it asks', async () => {
   const askedAt: number[] = [];
   await waitFor(
     () => askedAt.push(performance.now()) > 1 && Number(askedAt.at(-1)) - Number(askedAt[0]) > 1_000,

@@ -29,7 +29,7 @@ export async function startDnsServer(
     return replied === null ? null : writeReply(query, question, replied);
   }
 
-  const { udp, tcp, listening } = await listenTwice();
+  const { udp, tcp, listening } = await listenOverUdpAndTcp();
   udp.on('message', (query, sender) => {
     const replied = answer(query, false);
     if (replied !== null) udp.send(replied, sender.port, sender.address);
@@ -49,8 +49,8 @@ export async function startDnsServer(
   };
 }
 
-/** Another socket may have the UDP port of the free TCP port. Then it tries the next one. */
-async function listenTwice(): Promise<{ udp: UdpSocket; tcp: Server; listening: ListeningServer }> {
+/** Takes a free TCP port and the UDP port of that number. Tries another number if the UDP port is taken. */
+async function listenOverUdpAndTcp(): Promise<{ udp: UdpSocket; tcp: Server; listening: ListeningServer }> {
   for (;;) {
     const tcp = createServer();
     const listening = await listen(tcp);

@@ -10,7 +10,7 @@ export interface Question {
   /** The name in lower case, without trailing dot. */
   name: string;
   type: number;
-  /** Offset behind the question. */
+  /** The offset of the first byte after the question. */
   end: number;
 }
 
@@ -39,7 +39,7 @@ export function writeReply(query: Buffer, question: Question, reply: Reply): Buf
   query.copy(header, 0, 0, 2);
   // QR, RD, RA, TC when truncated, and the reply code in the last four bits.
   header.writeUInt16BE(0x8180 | (isTruncated ? 0x0200 : 0) | REPLY_CODES[code], 2);
-  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(1, 4); // one question
   header.writeUInt16BE(sent.length, 6);
   return Buffer.concat([header, query.subarray(12, question.end), ...sent]);
 }
@@ -50,7 +50,7 @@ export function record(type: number, ttlSeconds: number, data: Buffer): Buffer {
   // The name is a pointer to the question, which begins at offset 12.
   head.writeUInt16BE(0xc00c, 0);
   head.writeUInt16BE(type, 2);
-  head.writeUInt16BE(1, 4);
+  head.writeUInt16BE(1, 4); // class IN
   head.writeUInt32BE(ttlSeconds, 6);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);

@@ -13,9 +13,9 @@ export type NameReply =
   | 'silence';
 
 /**
- * A DNS server that a function answers for, for `Resolver.setServers`.
+ * Starts a DNS server for `Resolver.setServers`.
  *
- * @param reply gets names in lower case without trailing dot
+ * @param reply answers each query. It gets names in lower case without trailing dot
  */
 export function startNameServer(reply: (name: string, type: 'A' | 'AAAA') => NameReply): Promise<DnsServer> {
   return startDnsServer((question) => {

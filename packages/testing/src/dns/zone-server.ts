@@ -17,11 +17,11 @@ export type ZoneEntry =
   | 'servfail'
   | 'silence';
 
-/** A DNS server that answers from a table. A name that is not in the table does not exist. */
+/** A DNS server that answers from a table. */
 export interface ZoneServer extends DnsServer {
   /** The entries by name, in lower case without trailing dot. A test may change them. */
   readonly zone: Map<string, ZoneEntry>;
-  /** The entry of all names that are not in the table. Null: they do not exist. */
+  /** The entry of all names that are not in the table. Null, as at the start: they do not exist. */
   otherwise: ZoneEntry | null;
 }
 

@@ -23,7 +23,7 @@ export interface ReceivedRequest {
   status: number | null;
 }
 
-/** The means of a behaviour to answer. */
+/** The tools with which a behaviour answers. */
 export interface Exchange {
   request: ReceivedRequest;
   /** Sends a correct answer. */
@@ -42,10 +42,10 @@ export interface Exchange {
 export interface Behaviour {
   /** Reported as `ReceivedRequest.status`. */
   status: number | null;
-  /** True: plays when the head is there, and leaves the body unread. */
+  /** True: plays when the head has arrived, and leaves the body unread. */
   beforeBody?: boolean;
   play(exchange: Exchange): void | Promise<void>;
 }
 
-/** A behaviour, or a function that chooses one when the body of the request is there. */
+/** A behaviour, or a function that chooses one when the request's body has arrived. */
 export type Reaction = Behaviour | ((request: ReceivedRequest) => Behaviour);

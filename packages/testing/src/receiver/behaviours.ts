@@ -34,7 +34,7 @@ export function takingMs(ms: number, next: Behaviour): Behaviour {
   };
 }
 
-/** Holds the answer until the gate opens. */
+/** Holds each answer until `gate` resolves. */
 export function after(gate: Promise<unknown>, next: Behaviour): Behaviour {
   return {
     status: next.status,
@@ -155,7 +155,7 @@ export function resetAfterHead(status = 200): Behaviour {
   return {
     status,
     play({ socket, reset }) {
-      // The RST follows once the head is on the wire; it would overtake it otherwise.
+      // Without a delay, the RST would overtake the head.
       socket.write(`HTTP/1.1 ${status} Reset\r\ncontent-length: 100\r\n\r\n`, () => setTimeout(reset, 20));
     },
   };

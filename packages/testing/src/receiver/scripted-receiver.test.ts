@@ -27,7 +27,7 @@ async function post(path: string, body = ''): Promise<number | undefined> {
   return response.statusCode;
 }
 
-test('plays the script of a path in order, then its usual reaction, and 200 elsewhere', async () => {
+test('plays the script of a path in order, then its usual reaction; other paths get 200', async () => {
   receiver.script('/hook', [answer(503), () => answer(410)]);
   receiver.script('/hook', [answer(204)]);
   receiver.always('/hook', answer(500));
@@ -69,10 +69,10 @@ test('waits for requests to come, of one path or of all', async () => {
   expect(await receiver.waitForRequests(1)).toHaveLength(3);
 });
 
-test('says what it waited for in vain', async () => {
+test('a wait that fails says what it waited for, and how many requests came', async () => {
   await post('/hook');
-  const vain = receiver.waitForRequests(2, { path: '/hook', withinMs: 10 });
-  await expect(vain).rejects.toThrow('waited 10 ms for 2 requests to /hook; last error: 1 came');
+  const failing = receiver.waitForRequests(2, { path: '/hook', withinMs: 10 });
+  await expect(failing).rejects.toThrow('waited 10 ms for 2 requests to /hook; last error: 1 came');
 });
 
 test('resets the connection beneath TLS', async () => {
@@ -80,7 +80,7 @@ test('resets the connection beneath TLS', async () => {
   await expect(post('/hook')).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('a stale connection swallows the next request unseen', async () => {
+test('a stale connection resets the next request, which is not listed', async () => {
   receiver.script('/hook', [answerThenResetNext(201)]);
   expect(await post('/hook')).toBe(201);
   await expect(post('/hook')).rejects.toMatchObject({ code: 'ECONNRESET' });

@@ -28,8 +28,8 @@ export function describeMachine(): Machine {
 /** The processors that this process and its children may use. */
 export function usableCores(): CpuInfo[] {
   const all = cpus();
-  const usable = usableNumbers() ?? [];
-  // A system may number its processors differently, for example with one switched off. Then all count.
+  const usable = usableNumbers();
+  // With a processor switched off, all numbers may lie beyond the list. Then all processors count.
   return usable.some((number) => number < all.length)
     ? all.filter((_, number) => usable.includes(number))
     : all;
@@ -37,14 +37,14 @@ export function usableCores(): CpuInfo[] {
 
 /** The numbers of these processors. Empty when the system does not report them. */
 export function usableCoreNumbers(): number[] {
-  return usableNumbers()?.filter((number) => number < cpus().length) ?? [];
+  return usableNumbers().filter((number) => number < cpus().length);
 }
 
-/** Returns null when the system does not report it. */
-function usableNumbers(): number[] | null {
-  if (process.platform !== 'linux') return null;
+/** Returns an empty list when the system does not report it. */
+function usableNumbers(): number[] {
+  if (process.platform !== 'linux') return [];
   const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  return list === undefined ? null : numbersOf(list);
+  return list === undefined ? [] : numbersOf(list);
 }
 
 /** @param list such as `0-2,5` */

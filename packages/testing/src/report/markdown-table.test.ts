@@ -13,7 +13,7 @@ test('columns are as wide as their widest cell', () => {
   ).toEqual(['| figure | x     |', '| ------ | ----- |', '| CPU    | 1.5 × |', '| rate   |       |']);
 });
 
-test('numbers stand on the right', () => {
+test('a column can be aligned to the right', () => {
   expect(
     markdownTable(
       ['#', 'what'],

@@ -23,9 +23,9 @@ function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
-function pad(text: string, width: number, right: boolean): string {
+function pad(text: string, width: number, toTheRight: boolean): string {
   const space = ' '.repeat(width - widthOf(text));
-  return right ? space + text : text + space;
+  return toTheRight ? space + text : text + space;
 }
 
 /** The number of visible characters: × and µ count as one. */

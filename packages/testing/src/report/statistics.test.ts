@@ -29,7 +29,7 @@ describe('a quantile', () => {
   });
 });
 
-test('p50 and p99 are told with as many digits as wanted', () => {
+test('p50 and p99 have the given number of digits', () => {
   const times = Array.from({ length: 100 }, (_, index) => index + 1.25);
   expect(quantilesInWords(times)).toBe('p50 50.3 ms, p99 99.3 ms');
   expect(quantilesInWords(times, 0)).toBe('p50 50 ms, p99 99 ms');
@@ -39,11 +39,11 @@ describe('a slope', () => {
   test('is that of the line', () => {
     expect(slopeOf([0, 1, 2, 3].map((x) => [x, 5 + 2 * x] as const))).toBe(2);
   });
-  test('is not turned by an outlier', () => {
+  test('does not change with an outlier', () => {
     const points = Array.from({ length: 21 }, (_, x) => [x, x === 20 ? 1000 : 100] as const);
     expect(slopeOf(points)).toBe(0);
   });
-  test('leaves out pairs at the same place', () => {
+  test('leaves out pairs with the same x', () => {
     expect(
       slopeOf([
         [1, 1],

@@ -6,7 +6,7 @@ export interface Spread {
   readonly samples: number;
 }
 
-/** @throws Error without a value: a missing measurement is not zero. */
+/** @throws Error without a value, or for one that is no number: a missing measurement is not zero. */
 export function spreadOf(values: readonly number[]): Spread {
   if (values.length === 0 || values.some((value) => !Number.isFinite(value))) {
     throw new Error(`nothing to take a median of: [${values.join(', ')}]`);

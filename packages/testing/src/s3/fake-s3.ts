@@ -17,7 +17,7 @@ import { s3Error } from './reactions.ts';
  * await s3.close();
  */
 export interface FakeS3 {
-  /** Sends the AWS SDK of a process here, with credentials. */
+  /** Environment variables that send the AWS SDK of a process here, with credentials. */
   readonly environment: Readonly<Record<string, string>>;
   /** The objects by `bucket/key`. A test may change them. */
   readonly objects: Map<string, FakeS3Object>;
@@ -25,7 +25,7 @@ export interface FakeS3 {
   readonly requests: readonly S3Request[];
   /** The number of open TCP connections. */
   readonly openSockets: number;
-  /** Lets requests fail: of one operation or all, the next `times` or all until `heal`. */
+  /** Makes requests fail: those of one operation or all, the next `times` or all until `heal`. */
   fail(reaction: ServiceReaction, which?: { operation?: S3Operation; times?: number }): void;
   /** Ends every failure. */
   heal(): void;

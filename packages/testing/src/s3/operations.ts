@@ -20,7 +20,7 @@ export interface S3Request {
   readonly headers: IncomingHttpHeaders;
 }
 
-const OF_OBJECTS: Readonly<Partial<Record<string, S3Operation>>> = {
+const OBJECT_OPERATIONS: Readonly<Partial<Record<string, S3Operation>>> = {
   PUT: 'PutObject',
   GET: 'GetObject',
   HEAD: 'HeadObject',
@@ -28,18 +28,21 @@ const OF_OBJECTS: Readonly<Partial<Record<string, S3Operation>>> = {
 };
 const PAGE_SIZE_MAX = 1000;
 
-/** Buckets are addressed by path. @returns null for a request that is none of this fake's operations. */
+/** Takes the bucket from the path. @returns null for a request that is none of this fake's operations. */
 export function readRequest(method: string, url: string, headers: IncomingHttpHeaders): S3Request | null {
   const { pathname, searchParams } = new URL(url, 'http://s3.test');
   const [, bucket = '', ...rest] = pathname.split('/').map(decodeURIComponent);
   const key = rest.join('/');
   const query = Object.fromEntries(searchParams);
-  const isList = method === 'GET' && key === '' && query['list-type'] === '2';
-  const operation = isList ? 'ListObjectsV2' : key === '' ? undefined : OF_OBJECTS[method];
+  const operation = key === '' ? bucketOperation(method, query) : OBJECT_OPERATIONS[method];
   return operation === undefined ? null : { operation, bucket, key, query, headers };
 }
 
-/** S3's own reaction, when nothing is scripted. Every bucket exists. */
+function bucketOperation(method: string, query: Readonly<Record<string, string>>): S3Operation | undefined {
+  return method === 'GET' && query['list-type'] === '2' ? 'ListObjectsV2' : undefined;
+}
+
+/** The reaction of S3 itself, when the test asks for no failure. Every bucket exists. */
 export function perform(
   request: S3Request,
   body: Buffer,
@@ -69,24 +72,25 @@ function put(
   objects: Map<string, FakeS3Object>,
 ): ServiceReaction {
   if (headers['content-encoding']?.includes('aws-chunked') === true) return s3Error(501, 'NotImplemented');
-  const promised = headers['x-amz-checksum-sha256'];
-  const found = createHash('sha256').update(body).digest('base64');
-  if (promised !== undefined && promised !== found) return s3Error(400, 'BadDigest');
+  const expectedDigest = headers['x-amz-checksum-sha256'];
+  const digest = createHash('sha256').update(body).digest('base64');
+  if (expectedDigest !== undefined && expectedDigest !== digest) return s3Error(400, 'BadDigest');
   objects.set(`${bucket}/${key}`, { bytes: body, lastModified: new Date() });
   return (response) => response.writeHead(200, { etag: etagOf(body) }).end();
 }
 
-function get({ bytes, lastModified }: FakeS3Object, wanted: string | undefined): ServiceReaction {
-  const range = wanted === undefined ? { start: 0, end: bytes.length - 1 } : rangeIn(wanted, bytes.length);
+function get({ bytes, lastModified }: FakeS3Object, rangeHeader: string | undefined): ServiceReaction {
+  const whole = { start: 0, end: bytes.length - 1 };
+  const range = rangeHeader === undefined ? whole : rangeIn(rangeHeader, bytes.length);
   if (range === null) return s3Error(416, 'InvalidRange');
   const { start, end } = range;
   return (response) => {
-    response.writeHead(wanted === undefined ? 200 : 206, {
+    response.writeHead(rangeHeader === undefined ? 200 : 206, {
       'content-type': 'application/octet-stream',
       'content-length': end - start + 1,
       'last-modified': lastModified.toUTCString(),
       etag: etagOf(bytes),
-      ...(wanted === undefined ? {} : { 'content-range': `bytes ${start}-${end}/${bytes.length}` }),
+      ...(rangeHeader === undefined ? {} : { 'content-range': `bytes ${start}-${end}/${bytes.length}` }),
     });
     response.end(bytes.subarray(start, end + 1));
   };

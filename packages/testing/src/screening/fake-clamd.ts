@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { listen } from '../listening-server.ts';
 
-/** The EICAR test file. It is in two parts, so that no scanner finds it here. */
+/** The EICAR test file. This source has it in two parts, so that no virus scanner finds it here. */
 export const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 /**
@@ -35,16 +35,13 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
 
   function receive(socket: Socket, chunks: readonly Buffer[]): void {
     const { behaviour } = clamd;
-    if (behaviour === 'close') socket.destroy();
-    else if (behaviour === 'refuse') socket.end('INSTREAM size limit exceeded. ERROR\0');
-    else {
-      const stream = readStream(chunks);
-      if (stream === null) return;
-      streams.push(stream);
-      if (behaviour === 'scan')
-        socket.end(stream.includes(EICAR) ? 'stream: Eicar-Test-Signature FOUND\0' : 'stream: OK\0');
-      else if (behaviour !== 'hang') socket.end(behaviour.reply);
-    }
+    if (behaviour === 'close') return void socket.destroy();
+    if (behaviour === 'refuse') return void socket.end('INSTREAM size limit exceeded. ERROR\0');
+    const stream = readStream(chunks);
+    if (stream === null) return;
+    streams.push(stream);
+    if (behaviour === 'hang') return;
+    socket.end(behaviour === 'scan' ? scan(stream) : behaviour.reply);
   }
 
   const server = createServer((socket) => {
@@ -73,7 +70,11 @@ export async function startFakeClamd(path?: string): Promise<FakeClamd> {
   return clamd;
 }
 
-/** Returns null while the stream is not whole. */
+function scan(stream: Buffer): string {
+  return stream.includes(EICAR) ? 'stream: Eicar-Test-Signature FOUND\0' : 'stream: OK\0';
+}
+
+/** Each part follows its length in 4 bytes. Returns null while the stream is not whole. */
 function readStream(chunks: readonly Buffer[]): Buffer | null {
   // The last part is empty, so a whole stream ends with a zero.
   if (chunks.at(-1)?.at(-1) !== 0) return null;

@@ -16,7 +16,7 @@ export interface SesRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A message of SendEmail, also when its request was scripted to fail. */
+/** A message of SendEmail. Messages of requests that the script lets fail are listed, too. */
 export interface SesMessage {
   readonly destination: Readonly<
     Partial<Record<'ToAddresses' | 'CcAddresses' | 'BccAddresses', readonly string[]>>
@@ -41,7 +41,7 @@ export interface SesMessage {
  * await ses.close();
  */
 export interface FakeSes {
-  /** Sends the AWS SDK of a process here, with credentials. */
+  /** Environment variables that send the AWS SDK of a process here, with credentials. */
   readonly environment: Readonly<Record<string, string>>;
   /** All whole requests so far. */
   readonly requests: readonly SesRequest[];

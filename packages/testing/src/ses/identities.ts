@@ -24,7 +24,7 @@ export function newIdentity(tags: FakeIdentity['Tags'] = []): FakeIdentity {
   };
 }
 
-/** SES finds the domain's keys in its DNS, and sends for it. */
+/** The DNS of the domain now has its keys: SES has found them, and sends for the domain. */
 export function publishKeys(identity: FakeIdentity): void {
   identity.VerifiedForSendingStatus = true;
   identity.VerificationStatus = 'SUCCESS';

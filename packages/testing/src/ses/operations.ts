@@ -34,7 +34,7 @@ export function operationOf(
   return null;
 }
 
-/** SES's own reaction, when nothing is scripted. */
+/** The reaction of SES itself, when nothing is scripted. */
 export function perform(
   operation: SesOperation,
   identity: string,
@@ -76,7 +76,7 @@ export function perform(
   }
 }
 
-/** SES sends for a domain when it sends for a parent domain, whatever the keys are. */
+/** SES sends for a domain when it sends for a parent domain, even if the domain's keys are not verified. */
 function liesUnderSendingDomain(name: string, identities: ReadonlyMap<string, FakeIdentity>): boolean {
   return [...identities].some(
     ([above, identity]) => identity.VerifiedForSendingStatus && name.endsWith(`.${above}`),

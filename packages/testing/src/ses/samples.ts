@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { SnsFields } from '../sns-signer.ts';
 
 /*
- * Messages in the formats of SES and SNS. expected.json has the event of each. Addresses and ids are made up.
+ * Messages in the formats of SES and SNS. expected.json has the event that each must become. Addresses and
+ * ids are made up.
  */
 
 export interface ExpectedSesEvent {
@@ -14,7 +15,7 @@ function read(file: string): string {
   return readFileSync(new URL(`fixtures/${file}`, import.meta.url), 'utf8');
 }
 
-/** The events by sample. Null: no event. `<stored>` stands for a value of the stored message. */
+/** The events by name of sample. Null: no event. `<stored>` stands for a value of the stored message. */
 export function expectedSesEvents(): Record<string, ExpectedSesEvent | null> {
   return JSON.parse(read('expected.json')) as Record<string, ExpectedSesEvent | null>;
 }
@@ -23,7 +24,7 @@ export function sesSampleText(name: string): string {
   return read(`${name}.json`);
 }
 
-/** Unsigned. */
+/** SNS messages without a signature. */
 export function snsSamples() {
   return {
     notification: JSON.parse(read('40-sns-notification-envelope.json')) as SnsFields,

@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process';
 const children = new Set<ChildProcess>();
 
 /**
- * Kills `child` when this process exits, also after an uncaught error. When a signal ends this process,
- * `npm test` ends `child` after Jest.
+ * Kills `child` when this process exits, also after an uncaught error. When a signal ends this process, `npm
+ * test` ends `child`.
  */
 export function endsWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', killAll);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** The environment that each process of a test system needs. It listens on free ports. */
+/** The environment of each process of a test system. The process listens on free ports. */
 export function systemEnvironment(system: {
   /** The folder of its sandbox and its blobs. */
   readonly folder: string;

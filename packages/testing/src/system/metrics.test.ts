@@ -20,12 +20,12 @@ test('a sample may have more labels than those asked for', () => {
   expect(page.read('pass_seconds_count{pass="deliveries"}')).toBe(0.007);
 });
 
-test('one that is not there is an error to who reads it, never zero, and null to who looks for it', () => {
+test('for a missing sample, `read` throws and `find` returns null: it is never zero', () => {
   expect(() => page.read('pass_seconds')).toThrow('there is no metric pass_seconds');
   expect(page.find('pass_seconds')).toBeNull();
 });
 
-test('a page that a process fails to make is an error, and no page without samples', async () => {
+test('an answer of status 500 is an error, not a page without samples', async () => {
   const server = createServer((_, response) => response.writeHead(500).end('{"status":"internal"}'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {

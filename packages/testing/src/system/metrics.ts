@@ -2,10 +2,10 @@
 export interface MetricsPage {
   /**
    * @param sample name and required labels, such as `name_sum{pass="deliveries"}`. It may have more labels
-   * @throws when there is none
+   * @throws when there is no such sample
    */
   read(sample: string): number;
-  /** Like `read`. Null: there is none. */
+  /** Like `read`. Null: there is no such sample. */
   find(sample: string): number | null;
 }
 

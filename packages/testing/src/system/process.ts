@@ -21,12 +21,13 @@ export interface SystemProcess {
   readonly pid: number;
   /** All lines of its log so far. */
   readonly log: readonly LogLine[];
-  /** All lines on stderr so far. With a log file they are in the log. */
+  /** All lines on stderr so far. Empty with a log file: its lines are in `log`. */
   readonly stderr: readonly string[];
   readonly running: boolean;
   /**
-   * The port of health and metrics, or of the API. Waits until the process listens.
-   * @param role of a process with several roles: the port of the API or of the console.
+   * The port of health and metrics, which is the only port of an API or console. Waits until the process
+   * listens.
+   * @param role for a process with several roles: `api` or `console`, for the port of that role
    */
   port(role?: ProcessName): Promise<number>;
   /** The SMTP port of the inbound process. Waits until the process listens. */
@@ -40,12 +41,12 @@ export interface SystemProcess {
   kill(): Promise<void>;
 }
 
-/** The folder of the bundles: `dist` of the repository, or the copy of it that this bundle is in. */
+/** The folder of the bundles: `dist` of the repository, or the copy of `dist` that contains this bundle. */
 export const DIST = join(projectFolder(), 'dist');
 
 /**
- * V8 has 16 MB for new objects. It begins with 1 MB and collects garbage each time that it is full. With 16 MB from the
- * beginning a start takes a quarter less CPU time.
+ * V8 has up to 16 MB for new objects. It begins with 1 MB, and collects garbage each time that this space is
+ * full. With 16 MB from the beginning, a start takes a quarter less CPU time.
  */
 const QUICK_START = ['--min-semi-space-size=16'];
 
@@ -58,7 +59,7 @@ export interface StartOptions {
   readonly logFile?: string;
 }
 
-/** @param env the whole environment except that of every process */
+/** @param env added to that of `forEveryProcess` */
 export function startProcess(
   name: ProcessName,
   env: Readonly<Record<string, string>>,
@@ -84,8 +85,9 @@ export function startProcess(
   const readLog = (): readonly LogLine[] =>
     logFile === undefined ? lines : readFileSync(logFile, 'utf8').trim().split('\n').map(parseLine);
 
-  async function portOf(says: (line: LogLine) => boolean): Promise<number> {
-    const line = await waitFor(() => readLog().find(says) ?? !running(), {
+  async function portOf(saysThePort: (line: LogLine) => boolean): Promise<number> {
+    // True: the process has ended without such a line.
+    const line = await waitFor(() => readLog().find(saysThePort) ?? !running(), {
       what: `${name} to listen`,
       timeoutMs: START_MS_MAX,
     });

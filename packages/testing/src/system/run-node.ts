@@ -10,7 +10,7 @@ export interface EndedProcess {
   readonly stderr: string;
 }
 
-/** Runs Node and waits for its end. @param env the whole environment except that of every process. Unset: ours */
+/** Runs Node and waits for its end. @param env added to that of `forEveryProcess`. Unset: ours */
 export async function runNode(
   args: readonly string[],
   { cwd, env }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
