@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /*
- * Each rule of .dependency-cruiser.cjs must find a planted fault. The faults are in a small workspace, whose
- * packages lie as pnpm lays them out. One run checks all.
+ * Each rule of .dependency-cruiser.cjs must find a planted fault. The faults are in a small workspace, laid out
+ * as pnpm does. One run checks all.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

@@ -85,7 +85,7 @@ test('a Node that this machine cannot run ends the script with one line and exit
   expect(errors).toBe('[setup] /nonexistent/node does not run here (ENOENT): install Node 22.19 or newer\n');
 });
 
-test('a signal to the older Node reaches the newer one, whose exit code is the result', async () => {
+test('a signal to the older Node reaches the newer one, and its exit code is the result', async () => {
   const { child, ended } = runningAgain(`
     process.on('SIGTERM', () => process.exit(3));
     setInterval(() => {}, 1000);
