@@ -5,11 +5,11 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * An account's share of the slots beside another account. The worker announces twice its slots of the fast lane, and once
- * those of the slow lane.
+ * An account's share of the slots while another account needs its own. The worker announces twice its slots of
+ * the fast lane, and once those of the slow lane.
  */
 
-/** An ordinary serverless handler. */
+/** The time of an ordinary serverless handler. */
 const TAKES_MS = 600;
 
 let system: System;
@@ -23,28 +23,29 @@ afterEach(() => system.close());
 const start = (slots: Readonly<Record<string, string>>) => system.start('all', slots);
 
 /**
- * Endpoints that take long and answer 200, all of one host.
+ * Makes the endpoints of one host slow. They answer 200.
  *
- * Returns how many requests they had in flight at each arrival. A test compares the median with the limit: on a machine that
- * stalls, the other account may need no share for a moment. Then the account may have more, rightly.
+ * Returns how many requests they had in flight at each arrival. A test compares the median with the limit. On a
+ * machine that stalls, the other account may need no share for a moment. Then this account may rightly have more.
  */
 function slowEndpoints(paths: readonly string[]): number[] {
   let inFlight = 0;
-  const seen: number[] = [];
+  const inFlightAtArrivals: number[] = [];
   for (const path of paths) {
     system.receiver.always(path, () => {
       inFlight += 1;
-      seen.push(inFlight);
+      inFlightAtArrivals.push(inFlight);
       const answered = delay(TAKES_MS).then(() => {
         inFlight -= 1;
       });
       return after(answered, answer(200));
     });
   }
-  return seen;
+  return inFlightAtArrivals;
 }
 
-async function backlog(paths: readonly string[], count: number): Promise<void> {
+/** Adds a webhook for each path, with this many due deliveries. */
+async function addBacklog(paths: readonly string[], count: number): Promise<void> {
   const rows = createRows(system.db);
   for (const path of paths) {
     const { id } = await system.webhook(path, ['email.bounced']);
@@ -52,7 +53,7 @@ async function backlog(paths: readonly string[], count: number): Promise<void> {
   }
 }
 
-/** Another account has its share in flight, and a backlog that lasts longer than the test. */
+/** Waits until another account has its share in flight. It keeps a backlog for longer than the test takes. */
 async function untilOtherHasItsShare(share: number): Promise<void> {
   slowEndpoints(['/other']);
   const other = await system.webhookOfOtherAccount('/other');
@@ -60,31 +61,31 @@ async function untilOtherHasItsShare(share: number): Promise<void> {
   await system.receiver.waitForRequests(8 + 2 * share, { path: '/other', withinMs: 60_000 });
 }
 
-/** All these endpoints got their backlog. */
+/** Waits until these endpoints got their backlog. Then removes the rest of the other account's. */
 async function untilServed(paths: readonly string[], count: number): Promise<void> {
   for (const path of paths) await system.receiver.waitForRequests(count, { path, withinMs: 120_000 });
   await system.db.query('delete from deliveries');
 }
 
-test('an account whose slow endpoint answers may have a quarter of all slots beside another that needs its own', async () => {
+test('an account with a slow endpoint has at most a quarter of all slots while another account needs its share', async () => {
   const limit = 64 / 4;
-  const seen = slowEndpoints(['/slow']);
+  const inFlight = slowEndpoints(['/slow']);
   await start({ DELIVERY_CONCURRENCY: '16', SLOW_LANE_CONCURRENCY: '32' });
   await untilOtherHasItsShare(limit);
-  await backlog(['/slow'], 120);
+  await addBacklog(['/slow'], 120);
   await untilServed(['/slow'], 120);
-  expect(Math.max(...seen)).toBeGreaterThan(limit / 2);
-  expect(median(seen)).toBeLessThanOrEqual(limit);
+  expect(Math.max(...inFlight)).toBeGreaterThan(limit / 2);
+  expect(median(inFlight)).toBeLessThanOrEqual(limit);
 }, 180_000);
 
-test('several webhooks of an account share what it may have in flight beside another account', async () => {
+test('all webhooks of an account together have at most a quarter of all slots while another account needs its share', async () => {
   const limit = 128 / 4; // a webhook may have eight at once: the fair share of one of four
   const paths = ['/one', '/two', '/three', '/four'];
-  const seen = slowEndpoints(paths);
+  const inFlight = slowEndpoints(paths);
   await start({ DELIVERY_CONCURRENCY: '32', SLOW_LANE_CONCURRENCY: '64' });
   await untilOtherHasItsShare(limit);
-  await backlog(paths, 150);
+  await addBacklog(paths, 150);
   await untilServed(paths, 150);
-  expect(Math.max(...seen)).toBeGreaterThan(limit / 2);
-  expect(median(seen)).toBeLessThanOrEqual(limit);
+  expect(Math.max(...inFlight)).toBeGreaterThan(limit / 2);
+  expect(median(inFlight)).toBeLessThanOrEqual(limit);
 }, 180_000);

@@ -8,10 +8,10 @@ export interface CallAnswer {
 }
 
 /**
- * Fetches again while the API answers 429. It refuses what its limiter cannot count within 250 ms, as may
- * happen on a busy machine.
+ * Fetches again while the API answers 429. On a busy machine it may refuse requests that its limiter did not
+ * count within 250 ms.
  */
-export async function fetchCounted(url: string, init: RequestInit = {}): Promise<Response> {
+export async function fetchAgainOn429(url: string, init: RequestInit = {}): Promise<Response> {
   for (;;) {
     const response = await fetch(url, init);
     if (response.status !== 429) return response;
@@ -19,7 +19,7 @@ export async function fetchCounted(url: string, init: RequestInit = {}): Promise
   }
 }
 
-/** A request to the API as a client makes it: again while the service is busy. */
+/** Sends a request to the API. Repeats it while the API answers 429 or 5xx, or not at all. */
 export async function callApi(
   { api, key }: { readonly api: SystemProcess; readonly key: string },
   method: string,

@@ -15,32 +15,32 @@ const BURST = runs({ usual: 300, long: 750 });
 const BUSY_SHARE = 0.2;
 const NEIGHBOUR_SHARE = 0.06;
 const FROZEN_MS = 2_000;
-/** Events are written in steps of this. */
+/** The pause between two inserts of events. */
 const STEP_MS = 50;
-/** On time: the last arrivals all came this soon after their event was recorded. */
+/** A webhook is on time when each of its last arrivals came within this time after its event was recorded. */
 const ON_TIME_MS = 500;
 const ON_TIME_ARRIVALS = 100;
 
-describeWithRedis('while a worker has capacity', (redisUrl) => {
-  test('a busy webhook is on time again after the worker was frozen, beside a neighbour', async () => {
+describeWithRedis('with a worker that has spare capacity', (redisUrl) => {
+  test('after the worker was frozen, a busy webhook and its neighbour are on time again', async () => {
     system = await startSystem({ redisUrl });
     await system.webhook('/busy', ['email.sent']);
     await system.webhook('/neighbour', ['email.failed']);
     const [, worker] = await system.startAll(['relay', 'worker']);
-    await measureDrain(BURST); // V8 compiles what a fresh process does often
+    await measureDrain(BURST); // warms up: V8 compiles the hot code of fresh processes
     const perSecond = Math.min(await measureDrain(BURST), await measureDrain(BURST));
     const traffic = startTraffic([
       { path: '/busy', perSecond: perSecond * BUSY_SHARE },
       { path: '/neighbour', perSecond: perSecond * NEIGHBOUR_SHARE },
     ]);
     try {
-      await isOnTime('/busy');
+      await untilOnTime('/busy');
       worker.signal('SIGSTOP');
       await delay(FROZEN_MS);
       worker.signal('SIGCONT');
-      await becomesLate('/busy');
-      await isOnTime('/busy');
-      await isOnTime('/neighbour');
+      await untilLate('/busy');
+      await untilOnTime('/busy');
+      await untilOnTime('/neighbour');
     } finally {
       await traffic.stop();
     }
@@ -52,7 +52,7 @@ describeWithRedis('while a worker has capacity', (redisUrl) => {
   }, 180_000);
 });
 
-/** @returns deliveries a second of a burst to the busy webhook. */
+/** Delivers a burst to the busy webhook. @returns its deliveries per second */
 async function measureDrain(count: number): Promise<number> {
   const before = arrivals('/busy').length;
   const begunMs = performance.now();
@@ -103,7 +103,7 @@ async function record(path: string, count: number): Promise<void> {
   );
 }
 
-async function isOnTime(path: string): Promise<void> {
+async function untilOnTime(path: string): Promise<void> {
   const before = arrivals(path).length;
   await waitFor(
     () => {
@@ -116,7 +116,7 @@ async function isOnTime(path: string): Promise<void> {
   );
 }
 
-async function becomesLate(path: string): Promise<void> {
+async function untilLate(path: string): Promise<void> {
   await waitFor(() => latenessMs(arrivals(path).at(-1)) > ON_TIME_MS, { what: `${path} to be late` });
 }
 
@@ -124,7 +124,7 @@ function arrivals(path: string): readonly ReceivedRequest[] {
   return system.receiver.requests.filter((request) => request.path === path);
 }
 
-/** From the moment in the envelope to the arrival. */
+/** The time from the `created_at` in the envelope to the arrival. */
 function latenessMs(request: ReceivedRequest | undefined): number {
   if (request === undefined) return 0;
   const { created_at: createdAt } = JSON.parse(request.body.toString()) as { created_at: string };

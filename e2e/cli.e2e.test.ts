@@ -55,11 +55,11 @@ describe('postrider, as a process', () => {
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // only Linux has /dev/full
 
-/** Runs a program of which an output is broken. @param stdout `pipe`: nothing reads it. */
+/** Runs a program and closes our end of its pipe `broken`. @param stdout a pipe, or the descriptor of a file */
 async function runInto(
   stdout: 'pipe' | number,
   args: readonly string[],
-  broken = 'stdout' as 'stdout' | 'stderr',
+  broken: 'stdout' | 'stderr' = 'stdout',
 ) {
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', stdout, 'pipe'] });
@@ -74,11 +74,11 @@ async function runInto(
 test.each([
   ['postrider', 'cli.js'],
   ['postrider-receiver', 'receiver/esm/cli/main.js'],
-])('%s goes on when the reader of its errors is gone', async (_program, file) => {
+])('%s ends with its usual exit code when the reader of its errors is gone', async (_program, file) => {
   expect(await runInto('pipe', [join(DIST, file), 'frobnicate'], 'stderr')).toEqual({ code: 2, stderr: '' });
 });
 
-test('a second Ctrl+C ends a recover whose database does not answer', async () => {
+test('a second Ctrl+C ends `postrider recover` while the database does not answer', async () => {
   const proxy = await startFaultProxy(database.url);
   const trap = proxy.trap({ sees: 'find-recovery', in: 'toServer', holds: 'toClient' });
   const args = ['recover', await createRows(database).webhook(), '--since', '2026-01-01T00:00:00Z'];
@@ -87,7 +87,7 @@ test('a second Ctrl+C ends a recover whose database does not answer', async () =
   endsWithUs(child);
   const ended = once(child, 'exit');
   await trap.caught();
-  // The command leaves out a SIGINT within a second of the one before.
+  // The command ignores a SIGINT that comes within a second after the one before.
   await waitFor(() => !child.kill('SIGINT'), { what: 'the end of the command' });
   const codeAndSignal = await ended;
   await proxy.close();
@@ -98,7 +98,7 @@ describe.each([
   ['postrider', [join(DIST, 'cli.js'), 'account', 'list']],
   ['postrider-receiver', [join(DIST, 'receiver/esm/cli/main.js'), '--help']],
 ])('%s fails', (program, args) => {
-  test('without words when the reader of its output is gone', async () => {
+  test('silently when the reader of its output is gone', async () => {
     expect(await runInto('pipe', args)).toEqual({ code: 1, stderr: '' });
   });
 

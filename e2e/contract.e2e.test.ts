@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => fixture.close(), TIMEOUT_MS);
 
-/** The cells of a table of the contract, as it stands there. */
+/** The rows of a table of the contract, each as a list of its cells. */
 function contractRows(name: string): string[][] {
   const lines = readFileSync(new URL(`contract/fixtures/${name}.md`, import.meta.url), 'utf8').split('\n');
   return lines
@@ -34,13 +34,13 @@ function contractRows(name: string): string[][] {
 const statuses = contractRows('statuses').map(([status = '', slug = '']) => `${status} ${slug}`);
 const limits = contractRows('limits').map(([what = '']) => what);
 
-test('every row of the contract has an entry, and every entry a row', () => {
+test('every row of the two tables has a test here, and every test here has a row', () => {
   expect(Object.keys(STATUS_ROWS).sort()).toEqual([...statuses].sort());
   expect(Object.keys(LIMIT_ROWS).sort()).toEqual([...limits].sort());
 });
 
-/** What the catalogue says of a problem, under the bases that the deployment was given. */
-function catalogued(type: unknown, status: number): object {
+/** The members that the catalogue gives a problem, with the base addresses of the deployment. */
+function cataloguedProblem(type: unknown, status: number): object {
   const slug = String(type).split('/').at(-1) ?? '';
   const problem = Object.entries(PROBLEMS).find(([name]) => name === slug)?.[1];
   if (problem === undefined) throw new Error(`the catalogue has no ${slug}`);
@@ -49,17 +49,17 @@ function catalogued(type: unknown, status: number): object {
   return { type: `${PROBLEM_BASES[problem.family]}/${slug}`, title: problem.title, status };
 }
 
-/** `201`, `413 text`, `422 validation-failed`; of a problem only where all of it is as catalogued. */
+/** `201`, `413 text` or `422 validation-failed`. A problem document must be as the catalogue has it. */
 function kindOf({ status, mediaType, json, requestId }: Answer): string {
   expect(requestId).toMatch(/^req_/);
   if (status < 300) return String(status);
   if (mediaType !== 'application/problem+json')
     return `${status} ${mediaType.startsWith('text/plain') ? 'text' : mediaType}`;
-  expect(json).toMatchObject({ ...catalogued(json?.['type'], status), instance: requestId });
+  expect(json).toMatchObject({ ...cataloguedProblem(json?.['type'], status), instance: requestId });
   return `${status} ${String(json?.['type']).split('/').at(-1)}`;
 }
 
-describe('contract 7.2', () => {
+describe('contract 7.2: a request of each condition gets the status and the slug', () => {
   test.each(Object.entries(STATUS_ROWS))(
     '%s',
     async (name, row) => {
@@ -78,7 +78,7 @@ describe('contract 7.2', () => {
   );
 });
 
-describe('contract 8', () => {
+describe('contract 8: a request within the limit is accepted, and one just over it is refused', () => {
   test.each(Object.entries(LIMIT_ROWS))(
     '%s',
     async (_, row) => {

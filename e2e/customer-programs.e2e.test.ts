@@ -19,8 +19,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * Programs of a customer: one without a public URL polls the events of the account, and one has a client with types
- * that openapi-typescript makes of the document.
+ * Two programs that a customer writes. One has no public URL, so it polls the events of its account. One uses
+ * the types that openapi-typescript makes from docs/openapi.json.
  */
 
 const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
@@ -148,13 +148,18 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-// The first test: the others record events.
-test('the types that openapi-typescript makes of the document fit the calls of the quickstart', async () => {
+// The first test, because it expects no events and the others record some.
+test('the types that openapi-typescript makes from docs/openapi.json fit the calls of the quickstart', async () => {
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(realpathSync(join(MODULES, 'openapi-fetch')), join(folder, 'node_modules/openapi-fetch'));
   const compilerOptions = {
-    ...{ module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom'], types: [] },
-    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+    module: 'nodenext',
+    target: 'es2023',
+    lib: ['es2023', 'dom'],
+    types: [],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
   };
   for (const [name, content] of [
     ['package.json', '{ "type": "module" }'],
@@ -183,7 +188,7 @@ test('the types that openapi-typescript makes of the document fit the calls of t
   });
 });
 
-test('the loop of docs/guide.md gets every event in order, also after it was killed', async () => {
+test('the polling loop of docs/guide.md gets every event in order, also when it is killed and started again', async () => {
   const page = readFileSync(new URL('../docs/guide.md', import.meta.url), 'utf8');
   const [, program = ''] = /```js\n(\/\/ poll\.mjs.*?)```/s.exec(page) ?? [];
   writeFileSync(join(folder, 'poll.mjs'), program);
@@ -200,7 +205,7 @@ test('the loop of docs/guide.md gets every event in order, also after it was kil
   expect([...arrived()]).toEqual([...before, ...meanwhile]);
 });
 
-test('the loop of docs/guide.md says why its cursor is refused after a restore', async () => {
+test('the polling loop of docs/guide.md says why its cursor is refused after a restore', async () => {
   writeFileSync(join(folder, 'cursor.txt'), Buffer.from('1000000000').toString('base64url'));
   const { stderr } = start(['poll.mjs']);
   await waitFor(() => stderr().includes('HTTP 422'), { what: 'the refusal' });

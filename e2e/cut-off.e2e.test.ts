@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeWithRedis, startFaultProxy, waitFor } from '@postrider/testing';
 import type { FaultProxy, SystemProcess } from '@postrider/testing';
-import { arrivals } from './short-leases.ts';
+import { arrivals } from './arrivals.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/** The leases outlast the test by far. So no end of a lease repairs what one worker does wrong. */
+/** The leases outlast the test by far. So no lease that ends repairs a fault of a worker. */
 const LONG_LEASES = { LEASE_SECONDS: '3600' };
 const EVENTS = 40;
 
 /* A process that loses one of its two servers must not harm those that reach both. */
 
-describeWithRedis('of two workers, one loses Postgres and keeps Redis', (redisUrl) => {
+describeWithRedis('one of two workers loses Postgres and keeps Redis', (redisUrl) => {
   let system: System;
   let proxy: FaultProxy;
   let other: SystemProcess;
@@ -26,7 +26,7 @@ describeWithRedis('of two workers, one loses Postgres and keeps Redis', (redisUr
     await proxy.close();
   });
 
-  test('it fetches no jobs, so the other one delivers all; it fetches again when Postgres is back', async () => {
+  test('it fetches no jobs, so the other worker delivers all events; it fetches again when Postgres is back', async () => {
     await system.webhook('/hook');
     const cutOff = await system.start('worker', { DATABASE_URL: proxy.url(system.db.url) });
     const ready = async () => (await fetch(`http://127.0.0.1:${await cutOff.port()}/readyz`)).status === 200;
@@ -47,7 +47,7 @@ describeWithRedis('of two workers, one loses Postgres and keeps Redis', (redisUr
   }, 180_000);
 });
 
-describeWithRedis('of two relays, the active one loses Redis and keeps Postgres', (redisUrl) => {
+describeWithRedis('the active one of two relays loses Redis and keeps Postgres', (redisUrl) => {
   let system: System;
   let proxy: FaultProxy;
 
@@ -60,7 +60,7 @@ describeWithRedis('of two relays, the active one loses Redis and keeps Postgres'
     await proxy.close();
   });
 
-  test('the other one takes over', async () => {
+  test('the other relay becomes active and queues the next event', async () => {
     await system.webhook('/hook');
     const cutOff = await system.start('relay', { REDIS_URL: proxy.url(redisUrl) });
     await waitFor(() => isActive(cutOff), { what: 'the first relay to be active' });

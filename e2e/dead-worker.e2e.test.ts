@@ -1,28 +1,28 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { after, answer, describeWithRedis, hang } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
-import { arrivals, expectNoneLost } from './short-leases.ts';
+import { arrivals, expectNoneLost } from './arrivals.ts';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
 
-/** The leases outlast the test by far. So it is not the end of a lease that brings a delivery back. */
+/** The leases outlast the test by far. So no lease that ends brings a delivery back. */
 const LONG_LEASES = { DELIVERY_TIMEOUT_MS: '600000', LEASE_SECONDS: '3600' };
 const EVENTS = 30;
 
 let system: System;
 
-function withQueue(options: () => SystemOptions): void {
+function deadWorkerTests(options: SystemOptions): void {
   /** The one worker that runs at the beginning of each test. */
   let worker: SystemProcess;
 
   beforeAll(async () => {
-    system = await startSystem({ ...options(), env: LONG_LEASES });
+    system = await startSystem({ ...options, env: LONG_LEASES });
     [, worker] = await system.startAll(['relay', 'worker']);
   });
   afterAll(() => system.close());
   afterEach(() => system.reset());
 
-  test('what a killed worker had in flight is attempted again, though its leases still run', async () => {
+  test('the deliveries that a killed worker had in flight are attempted again before their leases end', async () => {
     system.receiver.always('/hook', hang());
     for (let webhooks = 0; webhooks < 3; webhooks += 1) await system.webhook('/hook');
     const ids = await system.record(EVENTS / 3);
@@ -39,14 +39,14 @@ function withQueue(options: () => SystemOptions): void {
     expect(attempts).toEqual([]);
   });
 
-  test('what a living worker has in flight is left alone when another is killed', async () => {
+  test('the deliveries that a living worker has in flight are left alone when another worker is killed', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
     await system.webhook('/hook');
     const [first = ''] = await system.record(1);
     await system.receiver.waitForRequests(1);
     const victim = await system.start('worker');
-    worker.signal('SIGSTOP'); // the victim gets the other jobs, and the living one is silent
+    worker.signal('SIGSTOP'); // so the victim gets the other jobs, and this worker lives but is silent
     const others = await system.record(5);
     await system.receiver.waitForRequests(6);
     await victim.kill();
@@ -65,5 +65,5 @@ function withQueue(options: () => SystemOptions): void {
   });
 }
 
-describe('with the queue in Postgres', () => withQueue(() => ({})));
-describeWithRedis('with the queue in Redis', (redisUrl) => withQueue(() => ({ redisUrl })));
+describe('with the queue in Postgres', () => deadWorkerTests({}));
+describeWithRedis('with the queue in Redis', (redisUrl) => deadWorkerTests({ redisUrl }));

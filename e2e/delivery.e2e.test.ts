@@ -3,26 +3,26 @@ import { verifySignature } from '@postrider/receiver';
 import { answer, describeWithRedis, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { Stripe } from 'stripe';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System, SystemOptions } from './start-system.ts';
 
 let system: System;
 
-/** A signature counts in whole seconds: the second attempt is a second and more after the first. */
+/** Signatures carry whole seconds. The second attempt comes over a second later, so its signature differs. */
 const FAST_RETRIES = { DELIVERY_RETRY_DELAYS_SECONDS: '1.1,0.1,0.1,0.1,0.1,0.1,0.1' };
 
-function deliveryTests(options: () => SystemOptions): void {
+function deliveryTests(options: SystemOptions): void {
   let api: SystemProcess;
 
   beforeAll(async () => {
-    system = await startSystem({ ...options(), env: FAST_RETRIES });
+    system = await startSystem({ ...options, env: FAST_RETRIES });
     [api] = await system.startAll(['api', 'relay', 'worker']);
   });
   afterAll(() => system.close());
   afterEach(() => system.reset());
 
-  test('an event reaches its endpoint, signed for any verifier of its kind, and leaves nothing outstanding', async () => {
+  test('an event reaches its endpoint, our receiver and the SDK of Stripe accept its signature, and nothing stays outstanding', async () => {
     const { signingSecret } = await system.webhook('/hook');
     const [eventId] = await system.record(1);
     const [request] = await system.receiver.waitForRequests(1);
@@ -50,7 +50,7 @@ function deliveryTests(options: () => SystemOptions): void {
     const [eventId] = await system.record(1);
     await system.drained();
     const url = `http://127.0.0.1:${await api.port()}/v1/webhooks/${id}/attempts`;
-    const response = await fetchCounted(url, { headers: { authorization: `Bearer ${system.apiKey}` } });
+    const response = await fetchAgainOn429(url, { headers: { authorization: `Bearer ${system.apiKey}` } });
     expect(response.status).toBe(200);
     const each = { object: 'attempt', event_id: eventId, type: 'email.sent' };
     expect(await response.json()).toMatchObject({
@@ -64,7 +64,7 @@ function deliveryTests(options: () => SystemOptions): void {
 }
 
 describe('with the queue in Postgres', () => {
-  deliveryTests(() => ({}));
+  deliveryTests({});
 
   test('a failed attempt is made again with the same bytes and a fresh signature; the eighth is the last', async () => {
     system.receiver.always('/down', answer(503));
@@ -99,16 +99,16 @@ describe('with the queue in Postgres', () => {
     expect(letters).toMatchObject([{ reason: 'rejected', attempts: 1, status_code: 410 }]);
   });
 });
-describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests(() => ({ redisUrl })));
+describeWithRedis('with the queue in Redis', (redisUrl) => deliveryTests({ redisUrl }));
 
-/** Run in a worker: says for each request whether got made it. got keeps there how long the request takes. */
-const TELL_WHO_ASKS = `
+/** Runs in a worker. Prints which HTTP client makes each request: got adds `timings` to its requests. */
+const PRINT_HTTP_CLIENT = `
   import { subscribe } from 'node:diagnostics_channel';
   subscribe('http.client.request.start', ({ request }) => console.error('timings' in request ? 'got' : 'https'));
 `;
 
-describe('with settings of its own', () => {
-  /** Relay and worker of the test. */
+describe('with settings that each test chooses', () => {
+  /** The process of the test, with the roles relay and worker. */
   let all: SystemProcess;
 
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe('with settings of its own', () => {
     await all.stop();
   });
 
-  test('a private address, and a denied network inside an allowed one, are never connected to: dead-lettered at once as rejected, no attempt counted', async () => {
+  test('a worker never connects to a private address, or to a denied network inside an allowed one: the delivery dead-letters at once as rejected, without an attempt', async () => {
     all = await system.start('all', {
       DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8',
       DELIVERY_DENIED_NETWORKS: '10.0.0.0/8,127.0.0.1/32',
@@ -141,13 +141,13 @@ describe('with settings of its own', () => {
   test.each([
     ['https', {}],
     ['got', { DELIVERY_HTTP_CLIENT: 'got' }],
-  ])('a worker delivers with %s when told %j', async (client, env) => {
+  ])('a worker delivers with the HTTP client %s under the settings %j', async (client, env) => {
     await system.webhook('/hook');
-    const program = `data:text/javascript,${encodeURIComponent(TELL_WHO_ASKS)}`;
+    const program = `data:text/javascript,${encodeURIComponent(PRINT_HTTP_CLIENT)}`;
     all = await system.start('all', { ...env, NODE_OPTIONS: `--import ${program}` });
     await system.record(1);
     await system.drained();
-    await waitFor(() => all.stderr.length > 0, { what: 'the worker to say who asked' });
+    await waitFor(() => all.stderr.length > 0, { what: 'the worker to print its client' });
     expect(all.stderr).toEqual([client]);
   });
 });

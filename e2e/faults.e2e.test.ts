@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { answer, runs, takingMs, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
-import { arrivals, arrivedAtLeast, EVENTS, expectNoneLost, TIMEOUT_MS } from './short-leases.ts';
+import { arrivals, EVENTS, expectNoneLost, TIMEOUT_MS, untilArrived } from './arrivals.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -56,7 +56,7 @@ test.each(['relay', 'worker'] as const)(
     const recording = system.record(EVENTS);
     let inFlightAtKills = 0;
     for (let kill = 1; kill <= KILLS; kill += 1) {
-      await arrivedAtLeast(system, kill * EVENTS_PER_KILL);
+      await untilArrived(system, kill * EVENTS_PER_KILL);
       await killAll(victim);
       inFlightAtKills += await takenAndUnfinished();
       await system.start(victim);

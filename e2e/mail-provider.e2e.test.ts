@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 const startSender = () => system.start('all', { ...withSes, ROLES: 'relay,worker' });
 
 async function post(api: SystemProcess, path: string, body: object) {
-  const answer = await fetchCounted(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
+  const answer = await fetchAgainOn429(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${system.apiKey}` },
     body: JSON.stringify(body),

@@ -4,7 +4,7 @@ import type { EventType } from '@postrider/domain';
 import { verifySignature } from '@postrider/receiver';
 import { runs, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -27,7 +27,7 @@ async function call(
   path: string,
   body?: object,
 ): Promise<{ status: number; json: Record<string, unknown> }> {
-  const answer = await fetchCounted(`http://127.0.0.1:${await api.port()}${path}`, {
+  const answer = await fetchAgainOn429(`http://127.0.0.1:${await api.port()}${path}`, {
     method,
     headers: { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

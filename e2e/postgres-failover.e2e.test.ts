@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { SCOPES } from '@postrider/domain';
 import { createApiKeyStore } from '@postrider/store';
 import { ACTOR, redisForTests, systemClock, waitFor } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { openStore } from './open-store.ts';
 import { startPostgresFailover } from './postgres-failover.ts';
 import { startSystem } from './start-system.ts';
@@ -39,7 +39,7 @@ test('after a failover, no process stays with the old primary, which now only re
   const send = async (
     path: string,
     { key = system.apiKey, ...init }: RequestInit & { key?: string } = {},
-    ask: (url: string, init: RequestInit) => Promise<Response> = fetchCounted,
+    ask: (url: string, init: RequestInit) => Promise<Response> = fetchAgainOn429,
   ) => {
     const response = await ask(`${base}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } });
     return { status: response.status, text: await response.text() };

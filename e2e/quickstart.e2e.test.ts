@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import { isRunning } from '@postrider/embedded';
 import { parseEvent } from '@postrider/receiver';
 import { forEveryProcess, listen, runNode, startTcpListener, waitFor, withClient } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { signIn } from './sign-in.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -113,10 +113,10 @@ async function stopWhatWasLeft(): Promise<void> {
 }
 
 const get = (shown: Shown, path: string) =>
-  fetchCounted(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
+  fetchAgainOn429(`${shown.api}${path}`, { headers: { authorization: `Bearer ${shown.key}` } });
 
 const post = (shown: Shown, path: string, body: object) =>
-  fetchCounted(`${shown.api}${path}`, {
+  fetchAgainOn429(`${shown.api}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${shown.key}` },
     body: JSON.stringify(body),

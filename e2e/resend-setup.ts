@@ -79,7 +79,7 @@ export function setupResend(): ResendSetup {
 
 type Answered<T> = { data: T; error: null } | { data: null; error: unknown };
 
-/** As `fetchCounted`, for the SDK. */
+/** As `fetchAgainOn429`, for the SDK. */
 export async function counted<A extends Answered<unknown>>(call: () => Promise<A>): Promise<A> {
   return waitFor(
     async () => {

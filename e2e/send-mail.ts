@@ -2,10 +2,10 @@ import { createTransport } from 'nodemailer';
 import type { SendMailOptions } from 'nodemailer';
 
 /**
- * Sends a message over SMTP to a port of loopback, as a mail server from outside does; or over LMTP, as a
- * mail server in front of it.
+ * Sends a message over SMTP to a port of 127.0.0.1, as a mail server outside does. With `lmtp` it sends over
+ * LMTP, as a mail server in front of Postrider does.
  *
- * @returns the answer to it
+ * @returns the answer to the message
  * @throws what nodemailer does, with the answer's code in `responseCode`
  */
 export async function sendMail(

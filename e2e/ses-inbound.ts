@@ -21,7 +21,7 @@ import type {
   SnsSigner,
   SystemProcess,
 } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -95,7 +95,7 @@ export function setupSesInbound() {
     const url = `http://127.0.0.1:${await all.port('api')}${path}`;
     const headers = { authorization: `Bearer ${system.apiKey}` };
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await fetchCounted(url, { method, headers, ...json });
+    const answer = await fetchAgainOn429(url, { method, headers, ...json });
     if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
     return (await answer.json()) as Readonly<Record<string, unknown>>;
   }

@@ -15,7 +15,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeSes, ServiceReaction, SesMessage, SnsSigner, SystemProcess } from '@postrider/testing';
-import { fetchCounted } from './call-api.ts';
+import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -83,7 +83,7 @@ function send(subject: string): Promise<string> {
 async function post(path: string, body: object): Promise<string> {
   const headers = { authorization: `Bearer ${system.apiKey}` };
   const url = `http://127.0.0.1:${await all.port('api')}/v1/${path}`;
-  const answer = await fetchCounted(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await fetchAgainOn429(url, { method: 'POST', headers, body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { id: string }).id;
 }

@@ -1,4 +1,4 @@
-/** Signs in to the console at this URL. @returns what opens a page by its path */
+/** Signs in to the console at this URL. @returns a function that opens a page by its path */
 export async function signIn(url: string, key: string): Promise<(path: string) => Promise<Response>> {
   const signedIn = await fetch(`${url}/sign-in`, {
     method: 'POST',

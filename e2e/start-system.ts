@@ -156,7 +156,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** A process that is still starting writes rows, and reads them again. */
+/** Waits for the end of the start. Until then the process writes rows and reads them back. */
 async function untilStarted(started: SystemProcess): Promise<void> {
   const isStarted = () => !started.running || started.log.some(({ msg }) => msg === 'started');
   await waitFor(isStarted, { what: `${started.name} to start` });
@@ -185,7 +185,7 @@ async function countOutstanding(db: TestDatabase): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Removes all rows. The running processes write meanwhile, and Postgres may end the removal as a deadlock. */
+/** Removes all rows. Tries again after a deadlock, because the running processes write meanwhile. */
 async function clearRows(db: TestDatabase): Promise<void> {
   for (;;) {
     try {

@@ -57,9 +57,10 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** The deployment that answers. Default: `ses`. */
-  readonly of?: 'ses' | 'no region';
+  readonly deployment?: 'ses' | 'no region';
 }
 
+/** Requests per minute: more than all tests make. */
 const MANY = 1_000_000;
 
 /** The domain on which every account may have inboxes. */
@@ -87,10 +88,10 @@ export async function startContractFixture(): Promise<ContractFixture> {
     },
   });
   const proxy = await startFaultProxy(system.db.url);
-  const ofSes = await system.start('all', { ROLES: 'api,inbound' });
-  const apis: Record<NonNullable<CallOptions['of']>, SystemProcess> = {
-    ses: ofSes,
-    // Uses the stored provider. Without a region its domain routes answer 503.
+  const apiAndInbound = await system.start('all', { ROLES: 'api,inbound' });
+  const apis: Record<NonNullable<CallOptions['deployment']>, SystemProcess> = {
+    ses: apiAndInbound,
+    // It uses the stored provider. Without a region its HTTP routes for domains answer 503.
     'no region': await system.start('api', {
       MAIL_PROVIDER: '',
       AWS_REGION: '',
@@ -98,7 +99,10 @@ export async function startContractFixture(): Promise<ContractFixture> {
     }),
   };
   const newKey = (wish: KeyWish = {}) => insertKey(system, wish);
-  const usual = { mail: await newKey({ kind: 'test', limit: MANY }), other: await newKey({ limit: MANY }) };
+  const defaultKeys = {
+    mail: await newKey({ kind: 'test', limit: MANY }),
+    other: await newKey({ limit: MANY }),
+  };
 
   return {
     system,
@@ -112,14 +116,14 @@ export async function startContractFixture(): Promise<ContractFixture> {
     call: (line, options = {}) =>
       waitFor(
         async () => {
-          const url = `http://127.0.0.1:${await apis[options.of ?? 'ses'].port('api')}`;
-          const key = line.includes(' /v1/emails') ? usual.mail : usual.other;
+          const url = `http://127.0.0.1:${await apis[options.deployment ?? 'ses'].port('api')}`;
+          const key = line.includes(' /v1/emails') ? defaultKeys.mail : defaultKeys.other;
           const answer = await ask(url, line, { key, ...options });
           return answer.text.includes('could not be counted') ? false : answer;
         },
         { what: `an answer to ${line}` },
       ),
-    receive: async (mail) => codeOf(sendMail(await ofSes.smtpPort(), mail)),
+    receive: async (mail) => codeOf(sendMail(await apiAndInbound.smtpPort(), mail)),
     async close() {
       await system.close();
       await proxy.close();
@@ -170,7 +174,7 @@ export function message(more: object = {}): object {
   return { from: 'a@shop.example', to: 'b@b.example', subject: randomUUID(), text: 'Hi', ...more };
 }
 
-/** JSON, padded with spaces to this many bytes. */
+/** The body as JSON, padded with spaces to this many bytes. */
 export function padded(body: object, bytes: number): string {
   return JSON.stringify(body).padEnd(bytes, ' ');
 }

@@ -9,7 +9,7 @@ export function newInbox(): { email_address: string } {
   return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
 }
 
-/** Gives the account so many live inboxes. */
+/** Gives the account this many live inboxes. */
 export async function fillInboxes(
   { system }: ContractFixture,
   accountId: AccountId,
@@ -23,13 +23,13 @@ export async function fillInboxes(
   );
 }
 
-/** A message that the system's account has, with its bytes. @returns its id */
+/** Stores a received message of the system's account, with its raw bytes. @returns its id */
 export async function newReceivedMessage({ blobs, system }: ContractFixture): Promise<MessageId> {
   const blob = await blobs.put(Buffer.from('Subject: Hi\r\n\r\nHello\r\n'));
   return createRows(system.db).message({ accountId: system.accountId, blob });
 }
 
-/** The path of a new link to a new message. */
+/** The path of a new link to the raw bytes of a new message. */
 export async function newLink(fixture: ContractFixture): Promise<string> {
   const id = await newReceivedMessage(fixture);
   const { json } = await fixture.call(`GET /v1/inbound/messages/${id}/raw`);
@@ -54,8 +54,11 @@ async function newLiveInbox({ call, system, newKey, newAccount }: ContractFixtur
   return { key, id: String(json?.['id']), address, domain };
 }
 
-/** What is answered to live mail from an inbox that has sent so much already, into one thread or each into its own. */
-export async function fromInbox(
+/**
+ * Sends a live message from an inbox that has sent `sent` before, all in one thread or each in its own.
+ * @returns the answer
+ */
+export async function sendOneMore(
   fixture: ContractFixture,
   sent: number,
   { thread = false } = {},
@@ -69,7 +72,7 @@ export async function fromInbox(
   return fixture.call('POST /v1/emails', { key, body: message({ from, headers }) });
 }
 
-/** What is answered to a reply to a message that has just come in. */
+/** Replies to a message that has just come in. @returns the answer of the API */
 export async function replyToNewMessage(fixture: ContractFixture, body: object): Promise<Answer> {
   const { key, id, address } = await newLiveInbox(fixture);
   await receiveInto(fixture, address);
@@ -88,7 +91,7 @@ async function receiveInto(fixture: ContractFixture, to: string): Promise<void> 
   if (code !== 250) throw new Error(`mail to an inbox was answered ${code}`);
 }
 
-/** The code that mail of so many bytes is answered with. */
+/** Sends mail of this many bytes to a new inbox. @returns the SMTP code of the answer */
 export async function receiveOfSize(fixture: ContractFixture, bytes: number): Promise<number> {
   const { address: to } = await newLiveInbox(fixture);
   const header = 'From: ann@shop.example\r\nSubject: Hi\r\n\r\n';

@@ -5,28 +5,28 @@ import { message, padded } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
 import {
   fillInboxes,
-  fromInbox,
   newInbox,
   newReceivedMessage,
   receiveOfSize,
   replyToNewMessage,
+  sendOneMore,
 } from './inboxes.ts';
 
-/** Of a limit: what just fits, and what is just over, with the answer to it. */
+/** A request that is just within a limit, and one that is just over it, with its refusal. */
 interface Bound {
   readonly within: (fixture: ContractFixture) => Promise<Answer>;
   readonly over: (fixture: ContractFixture) => Promise<Answer>;
   /** `422 validation-failed`; `413 text` for plain text. */
   readonly refusal: string;
-  /** The `field` of the one fault that is told, where faults are told. */
+  /** The `field` of the only fault in the refusal. Unset: not checked. */
   readonly field?: string;
 }
 
-/** The limits of a row, each of which is met alone. */
+/** A row of the table: its limits, each tested alone. */
 export type LimitRow =
   | { readonly bounds: readonly Bound[] }
   | { readonly listed: (fixture: ContractFixture) => Promise<Answer>; readonly entries: number }
-  /** Of what comes by SMTP, in bytes. */
+  /** A limit of mail that comes by SMTP, in bytes. */
   | {
       readonly receivedBytes: number;
       readonly receive: (fixture: ContractFixture, bytes: number) => Promise<number>;
@@ -38,8 +38,8 @@ const MINUTE_MS = 60_000;
 const SEVEN_DAYS_MS = 7 * 24 * 60 * MINUTE_MS;
 const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 
-/** A body of a route, just within its limit and just over. */
-function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): Bound {
+/** Requests with two bodies: `at(0)` is just within the limit of the HTTP route, `at(1)` is just over it. */
+function boundOfBody(line: string, at: (over: 0 | 1) => unknown, refusal: string): Bound {
   return {
     within: ({ call }) => call(line, { body: at(0) }),
     over: ({ call }) => call(line, { body: at(1) }),
@@ -47,10 +47,10 @@ function sized(line: string, at: (over: 0 | 1) => unknown, refusal: string): Bou
   };
 }
 
-/** A message with one thing more than it may have; of everything else it has as much as it may. */
-function counted(field: 'attachments' | 'headers' | 'tags'): Bound {
-  const at = (over: 0 | 1) => labelled({ [field]: over });
-  return { ...sized('POST /v1/emails', at, '422 validation-failed'), field };
+/** One attachment, header or tag too many. The message has as many of the other two as it may have. */
+function boundOfCount(field: 'attachments' | 'headers' | 'tags'): Bound {
+  const at = (over: 0 | 1) => fullMessage({ [field]: over });
+  return { ...boundOfBody('POST /v1/emails', at, '422 validation-failed'), field };
 }
 
 function repeated<T>(count: number, make: (n: number) => T): T[] {
@@ -61,7 +61,7 @@ const batch = (messages: number) => repeated(messages, () => message());
 const recipients = (over: 0 | 1) =>
   message({ to: repeated(20 + over, (n) => `t${n}@b.example`), cc: repeated(30, (n) => `c${n}@b.example`) });
 type Surplus = Partial<Record<'attachments' | 'headers' | 'tags', 0 | 1>>;
-const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
+const fullMessage = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
   message({
     attachments: repeated(50 + attachments, (n) => ({ filename: `${n}.txt`, content: 'aGk=' })),
     headers: Object.fromEntries(repeated(50 + headers, (n) => [`X-H${n}`, '1'])),
@@ -70,18 +70,22 @@ const labelled = ({ attachments = 0, headers = 0, tags = 0 }: Surplus) =>
 
 const replyOver = (over: 0 | 1) => ({ text: 'x'.repeat(256 * KIB), html: 'x'.repeat(256 * KIB + over) });
 
-/** A window that was opened by one request has room for `cost - 1` more. */
-async function spent(fixture: ContractFixture, limit: number | undefined, requests: number): Promise<string> {
+/** Makes a key and spends this many requests of its limit. @param limit unset: the deployment's default */
+async function keyWithSpent(
+  fixture: ContractFixture,
+  limit: number | undefined,
+  requests: number,
+): Promise<string> {
   const key = await fixture.newKey({ kind: 'test', ...(limit === undefined ? {} : { limit }) });
   for (let n = 0; n < requests;) {
     const { status } = await fixture.call('GET /v1/emails', { key });
-    // A busy machine may leave a charge without an answer: such a request has consumed nothing.
+    // On a busy machine a request may fail before it is counted. It has consumed nothing.
     if (status === 200) n += 1;
   }
   return key;
 }
 
-/** What the account is answered that has so many inboxes already, of both kinds of keys. */
+/** Adds an inbox to an account that has this many already, of live and of test keys. @returns the answer */
 async function lastInbox(fixture: ContractFixture, inboxes: number): Promise<Answer> {
   const { call, newKey, newAccount } = fixture;
   const accountId = await newAccount();
@@ -94,7 +98,7 @@ async function lastInbox(fixture: ContractFixture, inboxes: number): Promise<Ans
   return call('POST /v1/inboxes', { key: live, body: newInbox() });
 }
 
-/** What a link is answered that was made so long ago. */
+/** Opens a link that was made this long ago. @returns the answer */
 async function openLinkOfAge(fixture: ContractFixture, ageMs: number): Promise<Answer> {
   const messageId = await newReceivedMessage(fixture);
   const tokens = createLinkTokens([fixture.secretsKey], { now: () => new Date(Date.now() - ageMs) });
@@ -102,14 +106,15 @@ async function openLinkOfAge(fixture: ContractFixture, ageMs: number): Promise<A
   return fixture.call(`GET /links/${token}`, { key: null });
 }
 
-/** By what is limited, as contract 8 has it. */
+/** The tests of contract 8, by the first cell of its rows. */
 export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Requests per API key': {
     bounds: [
       {
         within: async (fixture) =>
-          fixture.call('GET /v1/emails', { key: await spent(fixture, undefined, 59) }),
-        over: async (fixture) => fixture.call('GET /v1/emails', { key: await spent(fixture, undefined, 60) }),
+          fixture.call('GET /v1/emails', { key: await keyWithSpent(fixture, undefined, 59) }),
+        over: async (fixture) =>
+          fixture.call('GET /v1/emails', { key: await keyWithSpent(fixture, undefined, 60) }),
         refusal: '429 rate-limited',
       },
     ],
@@ -119,12 +124,12 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
       {
         within: async (fixture) =>
           fixture.call('POST /v1/emails/batch', {
-            key: await spent(fixture, 4, 1),
+            key: await keyWithSpent(fixture, 4, 1),
             body: batch(3),
           }),
         over: async (fixture) =>
           fixture.call('POST /v1/emails/batch', {
-            key: await spent(fixture, 3, 1),
+            key: await keyWithSpent(fixture, 3, 1),
             body: batch(3),
           }),
         refusal: '429 rate-limited',
@@ -134,8 +139,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   'Inbox sends': {
     bounds: [
       {
-        within: async (fixture) => fromInbox(fixture, 59),
-        over: async (fixture) => fromInbox(fixture, 60),
+        within: async (fixture) => sendOneMore(fixture, 59),
+        over: async (fixture) => sendOneMore(fixture, 60),
         refusal: '429 inbox-rate-limited',
       },
     ],
@@ -143,8 +148,8 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   Thread: {
     bounds: [
       {
-        within: async (fixture) => fromInbox(fixture, 9, { thread: true }),
-        over: async (fixture) => fromInbox(fixture, 10, { thread: true }),
+        within: async (fixture) => sendOneMore(fixture, 9, { thread: true }),
+        over: async (fixture) => sendOneMore(fixture, 10, { thread: true }),
         refusal: '429 thread-rate-limited',
       },
     ],
@@ -160,7 +165,7 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
   },
   'One message incl. attachments after base64': {
     bounds: [
-      sized(
+      boundOfBody(
         'POST /v1/emails',
         (over) => {
           const content = Buffer.alloc(3 * MIB).toString('base64');
@@ -171,24 +176,28 @@ export const LIMIT_ROWS: Readonly<Record<string, LimitRow>> = {
     ],
   },
   '`POST /v1/emails` body': {
-    bounds: [sized('POST /v1/emails', (over) => padded(message(), 8 * MIB + over), '413 text')],
+    bounds: [boundOfBody('POST /v1/emails', (over) => padded(message(), 8 * MIB + over), '413 text')],
   },
   '`POST /v1/emails/batch` body': {
     bounds: [
-      sized('POST /v1/emails/batch', (over) => padded(batch(100), 32 * MIB + over), '413 request-too-large'),
-      sized('POST /v1/emails/batch', (over) => batch(100 + over), '422 validation-failed'),
+      boundOfBody(
+        'POST /v1/emails/batch',
+        (over) => padded(batch(100), 32 * MIB + over),
+        '413 request-too-large',
+      ),
+      boundOfBody('POST /v1/emails/batch', (over) => batch(100 + over), '422 validation-failed'),
     ],
   },
   'Bodies on all other routes': {
     bounds: [
-      sized('POST /v1/webhooks', (over) => padded(ENDPOINT, 64 * KIB + over), '413 request-too-large'),
+      boundOfBody('POST /v1/webhooks', (over) => padded(ENDPOINT, 64 * KIB + over), '413 request-too-large'),
     ],
   },
   'Recipients per message (to, cc, bcc together)': {
-    bounds: [{ ...sized('POST /v1/emails', recipients, '422 validation-failed'), field: 'to' }],
+    bounds: [{ ...boundOfBody('POST /v1/emails', recipients, '422 validation-failed'), field: 'to' }],
   },
   'Attachments, headers, tags per message': {
-    bounds: [counted('attachments'), counted('headers'), counted('tags')],
+    bounds: [boundOfCount('attachments'), boundOfCount('headers'), boundOfCount('tags')],
   },
   'A received message': { receivedBytes: 10 * MIB, receive: receiveOfSize },
   'Text plus HTML of a reply from an inbox': {

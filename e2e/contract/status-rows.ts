@@ -4,16 +4,16 @@ import { createRows, publishKeys, sesError, systemClock, waitFor } from '@postri
 import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
-import { fillInboxes, fromInbox, newInbox, newLink, replyToNewMessage } from './inboxes.ts';
+import { fillInboxes, newInbox, newLink, replyToNewMessage, sendOneMore } from './inboxes.ts';
 
 /**
- * How a row of contract 7.2 is reached by a request, or by one for each of its conditions. Of the successes each has a
- * status of its own.
+ * The requests that get the answer of a row of contract 7.2: one, or one for each condition. In the row of
+ * successes each request has its own status.
  */
 export type StatusRow =
   | {
       readonly reach: (fixture: ContractFixture) => Promise<Answer | readonly Answer[]>;
-      /** What has the same status and is no problem document but a short text. */
+      /** Requests that get the same status with a short text instead of a problem document. */
       readonly inPlainText?: (fixture: ContractFixture) => Promise<readonly Answer[]>;
     }
   | {
@@ -28,7 +28,7 @@ const ENDPOINT = { endpoint: 'https://hooks.example.com' };
 let made = 0;
 const newDomain = () => ({ name: `shop-${(made += 1)}.example` });
 
-/** A suppression that came of a complaint. @returns its id */
+/** Adds a suppression that a complaint caused. @returns its id */
 async function newComplaint({ system }: ContractFixture): Promise<string> {
   const id = newId('suppression', systemClock);
   await system.db.query(
@@ -44,8 +44,8 @@ async function newDomainId({ call }: ContractFixture): Promise<string> {
   return String(json?.['id']);
 }
 
-/** How much an account has stored of what it can store. */
-async function storedBy({ system }: ContractFixture, accountId: string): Promise<number> {
+/** The number of rows of an account that a refused request could have stored. */
+async function rowsOf({ system }: ContractFixture, accountId: string): Promise<number> {
   const counts = ['webhooks', 'domains', 'emails', 'idempotency_keys'].map(
     (table) => `(select count(*) from ${table} where account_id = $1)`,
   );
@@ -53,7 +53,10 @@ async function storedBy({ system }: ContractFixture, accountId: string): Promise
   return row?.n ?? NaN;
 }
 
-/** What a key is answered that has spent its limit, and what a batch is that does not fit in what is left of another. */
+/**
+ * Sends requests with a key that has spent its limit, and a batch that is over the rest of another limit.
+ * @returns the answers
+ */
 async function overTheLimit(fixture: ContractFixture): Promise<Answer[]> {
   const { call, newKey } = fixture;
   const accountId = await fixture.newAccount();
@@ -72,12 +75,15 @@ async function overTheLimit(fixture: ContractFixture): Promise<Answer[]> {
     await call('GET /v1/emails', { key: spent }),
     await call('POST /v1/emails/batch', { key: nearlySpent, headers, body: batch }),
   ];
-  expect(await storedBy(fixture, accountId)).toBe(2);
+  expect(await rowsOf(fixture, accountId)).toBe(2);
   for (const answer of answers) expect(answer.headers.has('retry-after')).toBe(false);
   return answers;
 }
 
-/** What live mail is answered from a domain of nobody's, alone and beside mail from one that is verified. */
+/**
+ * Sends live mail from a domain that the account has not verified: alone, and in a batch with verified mail.
+ * @returns the answers
+ */
 async function unverifiedSends(fixture: ContractFixture): Promise<Answer[]> {
   const { call, ses } = fixture;
   const accountId = await fixture.newAccount();
@@ -95,7 +101,7 @@ async function unverifiedSends(fixture: ContractFixture): Promise<Answer[]> {
     await call('POST /v1/emails', { key, body: message() }),
     await call('POST /v1/emails/batch', { key, body: [message(verified), message()] }),
   ];
-  expect(await storedBy(fixture, accountId)).toBe(1);
+  expect(await rowsOf(fixture, accountId)).toBe(1);
   // The same request again, as docs/problems.md says.
   expect(await call('POST /v1/emails', { key, body: early })).toMatchObject({ status: 200 });
   return [tooEarly, ...answers];
@@ -103,7 +109,7 @@ async function unverifiedSends(fixture: ContractFixture): Promise<Answer[]> {
 
 type SesOperation = Parameters<FakeSes['always']>[0];
 
-/** What adding, verifying and deleting a domain answer while the provider does not do them. */
+/** Adds, verifies and deletes a domain while the provider fails. @returns the answers */
 async function domainFailures(fixture: ContractFixture, status: number, code: string): Promise<Answer[]> {
   const { call, ses } = fixture;
   const id = await newDomainId(fixture);
@@ -120,8 +126,8 @@ async function domainFailures(fixture: ContractFixture, status: number, code: st
   ];
 }
 
-/** Two batches at once under one key that has not been used. */
-async function raced(
+/** Sends two batches at once under one new idempotency key. */
+async function race(
   { call }: ContractFixture,
   bodies: readonly [unknown, unknown],
 ): Promise<readonly Answer[]> {
@@ -129,13 +135,13 @@ async function raced(
   return Promise.all(bodies.map(async (body) => call('POST /v1/emails/batch', { headers, body })));
 }
 
-/** The answers to batches that lost a race; each race has a winner. */
+/** Races batches. Each race has a winner. @returns the answers to the losers */
 async function lostRaces(fixture: ContractFixture): Promise<Answer[]> {
   const batch = () => Array.from({ length: 100 }, () => message());
-  const others = await raced(fixture, [batch(), batch()]);
+  const others = await race(fixture, [batch(), batch()]);
   expect(others.map(({ status }) => status).sort()).toEqual([200, 409]);
   const same = batch();
-  const [first, second] = await raced(fixture, [same, same]);
+  const [first, second] = await race(fixture, [same, same]);
   const alike = [first, second].filter((answer) => answer?.status === 200).map((answer) => answer?.text);
   expect(new Set(alike).size).toBe(1);
   return [...others, first, second].flatMap((answer) =>
@@ -143,7 +149,7 @@ async function lostRaces(fixture: ContractFixture): Promise<Answer[]> {
   );
 }
 
-/** By status and slug, as contract 7.2 has them. */
+/** The tests of contract 7.2, by the status and the slug of its rows. */
 export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '200, 201, 202 -': {
     async succeed(fixture) {
@@ -186,7 +192,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       await system.db.query('update api_keys set revoked_at = now() where digest = sha256($1::text::bytea)', [
         revoked,
       ]);
-      // A key that was found serves for a second; `key revoke` waits for that.
+      // The API keeps a key for a second after it looked it up. `key revoke` waits for that.
       const refused = async () => (await call('GET /v1/webhooks', { key: revoked })).status === 401;
       await waitFor(refused, { what: 'the revoked key to be refused' });
       const keys = [null, 'no key', newApiKey('live'), revoked];
@@ -327,8 +333,8 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
     ],
   },
   '429 rate-limited': { reach: overTheLimit },
-  '429 inbox-rate-limited': { reach: async (fixture) => fromInbox(fixture, 60) },
-  '429 thread-rate-limited': { reach: async (fixture) => fromInbox(fixture, 10, { thread: true }) },
+  '429 inbox-rate-limited': { reach: async (fixture) => sendOneMore(fixture, 60) },
+  '429 thread-rate-limited': { reach: async (fixture) => sendOneMore(fixture, 10, { thread: true }) },
   '500 internal': {
     async reach({ call, system }) {
       await system.db.query('alter table topics rename to topics_gone');
@@ -340,12 +346,12 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   '502 ses-refused': { reach: (fixture) => domainFailures(fixture, 400, 'BadRequestException') },
   '503 ses-unavailable': { reach: (fixture) => domainFailures(fixture, 503, 'ServiceUnavailable') },
   '503 ses-not-configured': {
-    reach: ({ call }) => call('POST /v1/domains', { of: 'no region', body: newDomain() }),
+    reach: ({ call }) => call('POST /v1/domains', { deployment: 'no region', body: newDomain() }),
   },
   '503 not-ready': {
     async reach({ call, proxy }) {
       proxy.takeAway();
-      const answer = await call('GET /v1/topics', { of: 'no region' });
+      const answer = await call('GET /v1/topics', { deployment: 'no region' });
       proxy.restore();
       return answer;
     },

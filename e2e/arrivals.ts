@@ -2,9 +2,7 @@ import { expect } from '@jest/globals';
 import { runs } from '@postrider/testing';
 import type { System } from './start-system.ts';
 
-/** With short leases healing takes seconds. Nothing else differs from production. */
-export const SHORT_LEASES = { DELIVERY_TIMEOUT_MS: '2000', LEASE_SECONDS: '8' };
-/** The events of a run in which processes or servers are killed again and again. */
+/** The number of events while processes or servers are killed again and again. */
 export const EVENTS = runs({ usual: 160, long: 20_000 });
 export const TIMEOUT_MS = runs({ usual: 240_000, long: 3_600_000 });
 
@@ -18,11 +16,12 @@ export function arrivals({ receiver }: System): Map<string, number> {
   return counts;
 }
 
+/** Expects each of these events to have arrived at least once. */
 export function expectNoneLost(system: System, ids: readonly string[]): void {
   const arrived = arrivals(system);
   expect(ids.filter((id) => !arrived.has(id))).toEqual([]);
 }
 
-export async function arrivedAtLeast({ receiver }: System, count: number): Promise<void> {
+export async function untilArrived({ receiver }: System, count: number): Promise<void> {
   await receiver.waitForRequests(count, { withinMs: TIMEOUT_MS / 4 });
 }
