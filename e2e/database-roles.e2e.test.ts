@@ -7,11 +7,11 @@ import { sendMail } from './send-mail.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* Processes with the role of processes, in a database that gives nothing to everybody. */
+/* Processes with the database role for processes, in a database that grants nothing to PUBLIC. */
 
 const INBOX = 'support@inbound.postrider.example';
 const PATIENCE_MS = 60_000;
-/** The days of the attempt log that are over, seen from today. */
+/** Days of the attempt log that retention drops, counted from today. */
 const OLD_DAYS = [-32, -31];
 
 let roles: TestRoles;
@@ -35,6 +35,7 @@ beforeAll(async () => {
                         to_char(day, 'YYYYMMDD'), day || ' 00:00:00+00', day + 1 || ' 00:00:00+00'); end $$`,
     );
   }
+  // The second run gives the new tables to the owner role.
   await makeRoles(database.url, { prefix: roles.prefix, schemas: ['public', 'bullmq'] });
   const login = await roles.login(`in role ${readWrite}`);
   system = await startSystem({ database, env: { DATABASE_URL: roles.url(database.url, login) } });
@@ -45,7 +46,7 @@ afterAll(async () => {
   await roles.drop();
 });
 
-test('sends, delivers, receives and keeps the attempt log with rights on rows alone', async () => {
+test('processes that may only read and write rows send, deliver, receive, and keep the attempt log', async () => {
   const all = await system.start('all', { ROLES: 'api,inbound,worker' });
   const call = (method: string, path: string, body?: object) =>
     callApi({ api: all, key: system.apiKey }, method, path, body);
@@ -58,6 +59,7 @@ test('sends, delivers, receives and keeps the attempt log with rights on rows al
   const mail = { from: 'a@shop.example', to: ['b@example.com'], subject: 's', text: 't' };
   expect(await call('POST', '/v1/emails', mail)).toMatchObject({ status: 200 });
   await sendMail(await all.smtpPort(), { from: 'ann@shop.example', to: INBOX, subject: 's', text: 't' });
+  // 40 recorded events, one email.sent and one message.received.
   const requests = await system.receiver.waitForRequests(42, { path: '/hook', withinMs: PATIENCE_MS });
   expect(requests).toHaveLength(42);
   await system.drained();
@@ -89,9 +91,9 @@ test('every process with fewer rights says at its start what its role lacks', as
   );
   const processes = await system.startAll(['api', 'inbound', 'relay', 'worker']);
   for (const { log } of processes) {
-    const said = () => log.filter(({ msg }) => String(msg).includes('lacks'));
-    await waitFor(() => said().length === 1, { what: 'a line about the role' });
-    expect(said()).toMatchObject([
+    const warnings = () => log.filter(({ msg }) => String(msg).includes('lacks'));
+    await waitFor(() => warnings().length === 1, { what: 'a line about the role' });
+    expect(warnings()).toMatchObject([
       {
         level: 'warn',
         msg: expect.stringMatching(

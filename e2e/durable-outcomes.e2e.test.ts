@@ -4,7 +4,7 @@ import type { ProcessName } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/** Notes how Postgres will commit each take, and each outcome: log of attempts and dead letters. */
+/** Notes the `synchronous_commit` of each take, each logged attempt and each dead letter. */
 const NOTE_COMMITS = `
   create table noted (what text, commits text);
   create function note() returns trigger language plpgsql as $$
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => system.close());
 
 test.each<ProcessName[][]>([[['relay', 'worker']], [['all']]])(
-  'outcomes are on disk before they count, and takes do not wait for the disk: %j',
+  'outcomes are on disk before Postgres confirms them, and takes do not wait for the disk: %j',
   async (names) => {
     await system.db.query('delete from noted');
     const processes = await system.startAll(names);

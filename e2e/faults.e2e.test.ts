@@ -5,9 +5,9 @@ import { arrivals, EVENTS, expectNoneLost, TIMEOUT_MS, untilArrived } from './ar
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* A crash may cost this much: nothing is lost, and an event arrives twice only where an attempt was in flight. */
+/* Crashes lose no event. An event arrives twice only when a worker dies during its attempt. */
 
-/** On a busy machine no attempt runs out of time: a retry would look like a duplicate. */
+/** Long, so that no attempt times out on a busy machine: its retry would look like a duplicate. */
 const LEASES = { DELIVERY_TIMEOUT_MS: '20000', LEASE_SECONDS: '30' };
 
 /** The kills are spread over the first half of the events. */
@@ -23,7 +23,7 @@ const EVENTS_PER_RELAY = 20;
 const ACTIVE = 'relay is active';
 const STANDS_BY = 'relay stands by: another one is active';
 
-type Victim = 'relay' | 'worker';
+type VictimName = 'relay' | 'worker';
 
 let system: System;
 
@@ -33,24 +33,24 @@ beforeAll(async () => {
 afterAll(() => system.close());
 afterEach(() => system.reset());
 
-const running = (name: Victim) => system.processes.filter((each) => each.name === name && each.running);
+const running = (name: VictimName) => system.processes.filter((each) => each.name === name && each.running);
 
 /** Starts relays and workers until this many of each run. */
-async function haveRunning(wanted: Readonly<Record<Victim, number>>): Promise<void> {
+async function ensureRunning(wanted: Readonly<Record<VictimName, number>>): Promise<void> {
   const missing = (['relay', 'worker'] as const).flatMap((name) =>
-    Array<Victim>(Math.max(0, wanted[name] - running(name).length)).fill(name),
+    Array<VictimName>(Math.max(0, wanted[name] - running(name).length)).fill(name),
   );
   await system.startAll(missing);
 }
 
-async function killAll(name: Victim): Promise<void> {
+async function killAll(name: VictimName): Promise<void> {
   await Promise.all(running(name).map((each) => each.kill()));
 }
 
 test.each(['relay', 'worker'] as const)(
-  `killing the %s again and again during ${EVENTS} events loses nothing`,
+  `killing the %s again and again during ${EVENTS} events loses nothing, and repeats only attempts in flight`,
   async (victim) => {
-    await haveRunning({ relay: 1, worker: 1 });
+    await ensureRunning({ relay: 1, worker: 1 });
     system.receiver.always('/hook', takingMs(10, answer(200)));
     await system.webhook('/hook');
     const recording = system.record(EVENTS);
@@ -79,9 +79,9 @@ async function takenAndUnfinished(): Promise<number> {
 }
 
 test(
-  'connections to Postgres cut at random during the run: nothing is lost',
+  'nothing is lost when connections to Postgres are cut at random',
   async () => {
-    await haveRunning({ relay: 1, worker: 1 });
+    await ensureRunning({ relay: 1, worker: 1 });
     await system.webhook('/hook');
     const recording = system.record(FEW_EVENTS);
     let cuts = 0;
@@ -104,8 +104,8 @@ test(
   TIMEOUT_MS,
 );
 
-test('with two relays and two workers every event arrives once', async () => {
-  await haveRunning({ relay: 2, worker: 2 });
+test('with two relays and two workers each event arrives exactly once', async () => {
+  await ensureRunning({ relay: 2, worker: 2 });
   await system.webhook('/hook');
   const ids = await system.record(FEW_EVENTS);
   await system.drained(60_000);
@@ -118,9 +118,9 @@ function isActive({ log }: SystemProcess): boolean {
 }
 
 test.each(['SIGSTOP', 'SIGKILL'] as const)(
-  'when the active relay gets %s, the other one goes on; nothing is lost, and nothing is sent twice',
+  'when the active relay gets %s, the other one takes over; nothing is lost, and nothing is sent twice',
   async (signal) => {
-    await haveRunning({ relay: 2, worker: 1 });
+    await ensureRunning({ relay: 2, worker: 1 });
     await system.webhook('/hook');
     const active = await waitFor(() => running('relay').find(isActive), { what: 'a relay to be active' });
     const others = running('relay').filter((each) => each !== active);

@@ -9,7 +9,7 @@ import { signIn } from './sign-in.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* A customer finds an event with Resend's SDK. Support finds a mail and its events with a line of the API's log. */
+/* A customer finds an event with Resend's SDK. Support finds a mail and its events by a line of the API's log. */
 
 const KEY = 'the key of ada';
 const CONSOLE_KEYS = `ada:reader:${createHash('sha256').update(KEY).digest('hex')}`;
@@ -33,7 +33,7 @@ async function post(path: string, body: object) {
   return { requestId: response.headers.get('x-request-id'), emailIds: emails.map(({ id }) => id) };
 }
 
-/** The request id in the line of the API's log about the request to this route that was served. */
+/** The request id in the API's log line about the first successful request to this HTTP route. */
 async function loggedId(route: string): Promise<string> {
   const line = await waitFor(
     () =>
@@ -43,7 +43,7 @@ async function loggedId(route: string): Promise<string> {
   return String(line['request_id']);
 }
 
-/** The event ids of each message, from the table. */
+/** The ids of all events of these messages in Postgres, the newest first. */
 async function eventsOf(emailIds: readonly string[]): Promise<string[]> {
   const rows = await system.db.query<{ id: string }>(
     `select id from events where data::json->>'email_id' = any ($1) order by id desc`,
@@ -60,7 +60,7 @@ async function foundByCli(requestId: string): Promise<{ id: string; email_id: st
   return (JSON.parse(found.stdout) as { data: { id: string; email_id: string }[] }).data;
 }
 
-/** A signed-in visit. @returns the path of the page that the search led to, and the page. */
+/** Signs in and searches. @returns the path of the page that the search leads to, and the page */
 async function searchConsole(text: string): Promise<{ path: string; page: string }> {
   const open = await signIn(`http://127.0.0.1:${await all.port('console')}`, KEY);
   const response = await open(`/search?${String(new URLSearchParams({ q: text }))}`);
@@ -68,7 +68,7 @@ async function searchConsole(text: string): Promise<{ path: string; page: string
   return { path: new URL(response.url).pathname, page: await response.text() };
 }
 
-test('the request id in the line of a send leads to its mail and their events, in the CLI and the console', async () => {
+test('the request id in the log line of a send finds its mail and its events, in the CLI and in the console', async () => {
   const mail = {
     from: 'shop@example.com',
     to: 'delivered@sandbox.postrider.example',
@@ -95,7 +95,7 @@ test('the request id in the line of a send leads to its mail and their events, i
   expect(ofTwo.page).not.toContain(one.emailIds.join());
 });
 
-test('an event is listed with its status, read with its payload and attempts, and sent again', async () => {
+test('the SDK of Resend lists an event with its status, reads its payload and attempts, and sends it again', async () => {
   const resend = new Resend(system.apiKey, { baseUrl: `http://127.0.0.1:${await all.port('api')}/v1` });
   const { id: webhookId } = await system.webhook('/hook');
   await dataOf(() => resend.suppressions.add({ email: 'ann@example.net' }));

@@ -39,12 +39,13 @@ function sandboxMail(): string[] {
   }
 }
 
-async function mails(count: number): Promise<string[]> {
+async function untilMails(count: number): Promise<string[]> {
   return waitFor(() => sandboxMail().length >= count && sandboxMail(), { what: `${count} mails` });
 }
 
 const decoded = (text: string) => text.replaceAll('=\r\n', '').replaceAll('=3D', '=');
 
+/** Waits for this many events at the operator's endpoint, and verifies their signatures. */
 async function operatorEvents(count: number) {
   const requests = await system.receiver.waitForRequests(count, { path: '/operator', withinMs: 90_000 });
   return requests.map(({ headers, body }) => {
@@ -53,7 +54,7 @@ async function operatorEvents(count: number) {
   });
 }
 
-test('one mail and one signed event when a webhook fails, and one of each when it is well again, and nothing for a second failure on the same day', async () => {
+test('one mail and one signed event go out when a webhook fails, one of each when it is well again, and none for a second failure on the same day', async () => {
   await system.start('worker');
   await system.db.query('update accounts set notice_email = $2 where id = $1', [system.accountId, ADDRESS]);
   const { id } = await system.webhook('/hook');
@@ -65,7 +66,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
     subject: system.accountId,
     data: { webhook_id: id, host: `127.0.0.1:${system.receiver.port}`, last_error: 'HTTP 503' },
   });
-  const [first = ''] = await mails(1);
+  const [first = ''] = await untilMails(1);
   expect(first).toMatch(/^To: ops@shop\.example\r$/m);
   expect(first).toMatch(/^From: Postrider <notices@postrider\.example>\r$/m);
   expect(decoded(first)).toContain(`POST /v1/webhooks/${id}/recover {"since": "20`);
@@ -77,10 +78,10 @@ test('one mail and one signed event when a webhook fails, and one of each when i
     type: 'webhook.recovered',
     data: { webhook_id: id, failing_since: null },
   });
-  const [, second = ''] = await mails(2);
+  const [, second = ''] = await untilMails(2);
   expect(decoded(second)).toContain('Your webhook receives events again.');
 
-  // The notices make no events for the webhook, and a failure on the same day has no notice.
+  // The notices make no events for the webhook. A second failure on the same day has no notice.
   await system.drained();
   system.receiver.always('/hook', answer(503));
   await system.record(2);
@@ -90,7 +91,7 @@ test('one mail and one signed event when a webhook fails, and one of each when i
   });
   const { id: marker } = await system.webhook('/marker');
   await system.db.query(`update webhooks set failing_since = now() - interval '1 s' where id = $1`, [marker]);
-  const [, , third = ''] = await mails(3);
+  const [, , third = ''] = await untilMails(3);
   expect(third).toContain(`Webhook ${marker} fails`);
   expect(sandboxMail()).toHaveLength(3);
   expect(await operatorEvents(3)).toMatchObject([{}, {}, { data: { webhook_id: marker } }]);

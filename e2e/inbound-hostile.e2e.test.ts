@@ -10,75 +10,78 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * One message whose every name, address and type is hostile, through real processes: nothing of it reaches a path, a header
- * or a line of a log. The marker stands in all of it.
+ * A message in which each name, address and type is hostile goes through real processes. No part reaches a path,
+ * a header or a line of a log. The hostile texts contain the marker, so that the tests can look for it.
  */
 
 const MARKER = 'zz7marker7zz';
 const INBOX = `${MARKER}-inbox@inbound.postrider.example`;
 const COPY = `${MARKER}-copy@inbound.postrider.example`;
 const FROM = `${MARKER}@evil.example`;
-/** What a CRLF in a name is meant to add. */
+/** An attacker's text that a CRLF in a name would add. */
 const INJECTED = `\r\nX-Injected: ${MARKER}\r\n\r\n<script>`;
 
 const encodedWord = (text: string): string => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`;
 const extended = (text: string): string => `filename*=utf-8''${encodeURIComponent(text)}`;
 
-/** Parameters of `Content-Disposition`, the name that the record has, and what is offered to whoever saves it. */
+/** The hostile file names of the message. */
 const FILES: readonly {
-  readonly name: string;
+  /** The parameter of `Content-Disposition` in the message. */
+  readonly parameter: string;
+  /** The file name in the API's record. */
   readonly recorded: string | null;
+  /** `Content-Disposition` of the download. */
   readonly offered: string;
 }[] = [
   {
-    name: `filename="../../etc/${MARKER}"`,
+    parameter: `filename="../../etc/${MARKER}"`,
     recorded: MARKER,
     offered: `attachment; filename="${MARKER}"`,
   },
   {
-    name: `filename="C:\\\\${MARKER}\\\\..\\\\boot.ini"`,
+    parameter: `filename="C:\\\\${MARKER}\\\\..\\\\boot.ini"`,
     recorded: 'boot.ini',
     offered: 'attachment; filename="boot.ini"',
   },
-  { name: 'filename=".."', recorded: null, offered: 'attachment; filename="attachment"' },
+  { parameter: 'filename=".."', recorded: null, offered: 'attachment; filename="attachment"' },
   {
-    name: `filename=".${MARKER}rc"`,
+    parameter: `filename=".${MARKER}rc"`,
     recorded: `.${MARKER}rc`,
     offered: `attachment; filename="_${MARKER}rc"`,
   },
   {
-    name: extended(`a${INJECTED}`),
+    parameter: extended(`a${INJECTED}`),
     recorded: `a X-Injected: ${MARKER} <script>`,
     offered: `attachment; filename="a X-Injected_ ${MARKER} _script_"`,
   },
   {
-    name: `filename="${encodedWord(`b${INJECTED}`)}"`,
+    parameter: `filename="${encodedWord(`b${INJECTED}`)}"`,
     recorded: `b X-Injected: ${MARKER} <script>`,
     offered: `attachment; filename="b X-Injected_ ${MARKER} _script_"`,
   },
   {
-    name: extended(`nul\0${MARKER}.exe`),
+    parameter: extended(`nul\0${MARKER}.exe`),
     recorded: `nul${MARKER}.exe`,
     offered: `attachment; filename="nul${MARKER}.exe"`,
   },
   {
-    name: `filename="c\\"; filename=\\"${MARKER}.html"`,
+    parameter: `filename="c\\"; filename=\\"${MARKER}.html"`,
     recorded: `c"; filename="${MARKER}.html`,
     offered: `attachment; filename="c_; filename=_${MARKER}.html"`,
   },
   {
-    name: extended(`${MARKER}\u202egpj.exe`),
+    parameter: extended(`${MARKER}\u202egpj.exe`),
     recorded: `${MARKER}\u202egpj.exe`,
     offered: `attachment; filename="${MARKER}gpj.exe"`,
   },
   {
-    name: `filename="${MARKER}${'x'.repeat(5_000)}"`,
+    parameter: `filename="${MARKER}${'x'.repeat(5_000)}"`,
     recorded: `${MARKER}${'x'.repeat(998 - MARKER.length)}`,
     offered: `attachment; filename="${MARKER}${'x'.repeat(255 - MARKER.length)}"`,
   },
 ];
 
-/** Media types, in turn: a message of the same files has all of them. */
+/** Hostile media types. The files have them in turn, so the message has all. */
 const TYPES = [
   `text/html; charset="utf-7\\"; x=${MARKER}"`,
   `../../../${MARKER}`,
@@ -105,10 +108,10 @@ const MESSAGE = Buffer.from(
     'Content-Type: text/plain',
     '',
     `This is ${MARKER}.`,
-    ...FILES.flatMap(({ name }, index) => [
+    ...FILES.flatMap(({ parameter }, index) => [
       '--cut',
       `Content-Type: ${TYPES[index % TYPES.length] ?? ''}`,
-      `Content-Disposition: attachment; ${name}`,
+      `Content-Disposition: attachment; ${parameter}`,
       `Content-ID: <${MARKER}/../${index}>`,
       '',
       `content ${index} of ${MARKER}`,
@@ -171,7 +174,7 @@ beforeAll(async () => {
     },
   });
   all = await system.start('all', { ROLES: 'api,relay,inbound' });
-  // Its mail comes back to us: a reply shows what is made of hostile names.
+  // The worker sends to our own SMTP port, so a test can read the reply to the hostile message.
   const smtpUrl = `smtp://127.0.0.1:${await all.smtpPort()}?ignoreTLS=true`;
   await system.start('worker', { SMTP_URL: smtpUrl });
   await system.webhook('/hook');
@@ -192,7 +195,7 @@ function stringsOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsOf) : [];
 }
 
-/** What may not stand in one line. */
+/** Characters that could break a line. */
 const LINE_BREAKER = /[\p{Cc}\u2028\u2029]/u;
 
 describe('a message of hostile names', () => {
@@ -221,14 +224,14 @@ describe('a message of hostile names', () => {
     expect(seen).toEqual(FILES.map(({ recorded, offered }) => ({ recorded, offered })));
   });
 
-  test('leaves nothing in the blob store but digests', () => {
+  test('leaves only digests as names in the blob store', () => {
     const paths = readdirSync(blobs(), { recursive: true, encoding: 'utf8' });
     expect(paths.length).toBeGreaterThan(FILES.length);
     expect(paths.filter((path) => !/^[0-9a-f]{2}(\/[0-9a-f]{2}(\/[0-9a-f]{64})?)?$/.test(path))).toEqual([]);
     expect(readdirSync(folder)).toEqual(['blobs']);
   });
 
-  test('reaches its webhook in the body alone', async () => {
+  test('reaches its webhook only in the body of the request', async () => {
     const [request] = await system.receiver.waitForRequests(1, { path: '/hook', withinMs: 60_000 });
     expect(JSON.parse(String(request?.body))).toMatchObject({
       type: 'message.received',
@@ -237,7 +240,7 @@ describe('a message of hostile names', () => {
     expect([request?.path, ...(request?.rawHeaders ?? [])].join('\n')).not.toContain(MARKER);
   });
 
-  test('is replied to without a header of its own making', async () => {
+  test('gets a reply without an injected header', async () => {
     const copyId = await makeInbox(COPY);
     const thread = `/v1/inboxes/${inboxId}/threads/${String(record['thread_id'])}`;
     const reply = await call('POST', `${thread}/emails/${String(record['id'])}/reply`, { text: 'No.' });
@@ -253,12 +256,12 @@ describe('a message of hostile names', () => {
   });
 });
 
-describe('nothing of it is logged or counted by name', () => {
-  test('whatever became of it', async () => {
+describe('no hostile text is in a log line or a metric', () => {
+  test('when mail is stored, refused or not understood, and when Postgres or the blob store fails', async () => {
     expect(await sendRaw(`${MARKER}-nobody@inbound.postrider.example`)).toBe(550);
-    await refusedByPostgres();
-    await refusedByBlobStore();
-    await saidNonsense();
+    await sendWhilePostgresRefuses();
+    await sendWhileBlobStoreFails();
+    await sendNonsense();
     for (const path of [`/v1/inbound/messages?status=${MARKER}`, `/v1/inboxes/${MARKER}`, `/links/${MARKER}`])
       expect((await call('GET', path)).status).toBeGreaterThanOrEqual(400);
 
@@ -269,20 +272,20 @@ describe('nothing of it is logged or counted by name', () => {
     expect(written.length).toBeGreaterThan(10);
     expect(written.filter((line) => line.includes(MARKER) || line.includes('evil.example'))).toEqual([]);
     const page = await (await fetch(`http://127.0.0.1:${await all.port()}/metrics`)).text();
-    for (const role of ['http_requests_total', 'inbound_sessions'])
-      expect(page).toContain(`postrider_${role}`);
+    for (const name of ['http_requests_total', 'inbound_sessions'])
+      expect(page).toContain(`postrider_${name}`);
     expect(page).not.toContain(MARKER);
   });
 
-  /** Whose error quotes the row. */
-  async function refusedByPostgres(): Promise<void> {
+  /** The error of Postgres quotes the row. */
+  async function sendWhilePostgresRefuses(): Promise<void> {
     await system.db.query('delete from messages');
     await system.db.query('alter table messages add constraint refuses check (subject is null) not valid');
     expect(await sendRaw(INBOX)).toBe(451);
     await system.db.query('alter table messages drop constraint refuses');
   }
 
-  async function refusedByBlobStore(): Promise<void> {
+  async function sendWhileBlobStoreFails(): Promise<void> {
     renameSync(blobs(), `${blobs()}-away`);
     writeFileSync(blobs(), 'a file is no folder');
     expect(await sendRaw(INBOX)).toBe(451);
@@ -291,7 +294,7 @@ describe('nothing of it is logged or counted by name', () => {
     expect(await sendRaw(INBOX)).toBe(250);
   }
 
-  async function saidNonsense(): Promise<void> {
+  async function sendNonsense(): Promise<void> {
     const client = await openSmtpClient(await all.smtpPort());
     await client.answer();
     for (const line of [

@@ -52,13 +52,13 @@ afterAll(async () => {
 
 const makeInbox = () => createRows(system.db).inbox({ accountId: system.accountId, address: INBOX });
 
-async function says(inbound: SystemProcess, msg: string, times = 1): Promise<void> {
+async function untilLogged(inbound: SystemProcess, msg: string, times = 1): Promise<void> {
   await waitFor(() => inbound.log.filter((line) => line['msg'] === msg).length >= times, {
     what: `inbound to log "${msg}"`,
   });
 }
 
-/** A client that has said hello. */
+/** Opens a client and sends EHLO. */
 async function greet(inbound: SystemProcess): Promise<SmtpClient> {
   const client = await openSmtpClient(await inbound.smtpPort());
   clients.push(client);
@@ -67,7 +67,7 @@ async function greet(inbound: SystemProcess): Promise<SmtpClient> {
   return client;
 }
 
-/** As far as the message itself. */
+/** Sends the commands before the message itself. */
 async function beginMessage(client: SmtpClient): Promise<void> {
   for (const line of [`MAIL FROM:<${FROM}>`, `RCPT TO:<${INBOX}>`])
     expect(await client.say(line)).toMatch(/^250 /);
@@ -86,7 +86,7 @@ describe('a certificate', () => {
     INBOUND_TLS_KEY_FILE: join(folder, 'key.pem'),
   });
 
-  /** @returns the fingerprint of the one that is now in the files */
+  /** Writes a new certificate into the files. @returns its fingerprint */
   async function issue(): Promise<string> {
     const { certPem, keyPem } = await system.authority.issue({ names: [HOSTNAME] });
     const { INBOUND_TLS_CERT_FILE: cert, INBOUND_TLS_KEY_FILE: key } = files();
@@ -95,7 +95,7 @@ describe('a certificate', () => {
     return new X509Certificate(certPem).fingerprint256;
   }
 
-  /** @returns the fingerprint that a client sees who trusts the authority alone */
+  /** @returns the fingerprint that a client sees. The client trusts only the test's authority. */
   async function shown(inbound: SystemProcess): Promise<string> {
     const client = await greet(inbound);
     expect(await client.say('STARTTLS')).toMatch(/^220 /);
@@ -104,10 +104,10 @@ describe('a certificate', () => {
     return client.fingerprint();
   }
 
-  test('is the newest at the start, too; it is read again on SIGHUP; one that is broken leaves the former in use', async () => {
+  test('that is the newest is used, also at the start; SIGHUP reads it again; a broken one leaves the former in use', async () => {
     await issue();
     await system.db.query('begin');
-    await system.db.query('lock table installation'); // which the server's start waits for
+    await system.db.query('lock table installation'); // the start of the server waits for it
     const inbound = await system.start('inbound', { ...files(), INBOUND_HOSTNAME: HOSTNAME });
     const first = await issue();
     // Before the certificate is in use, SIGHUP does not end the process.
@@ -118,24 +118,24 @@ describe('a certificate', () => {
 
     const second = await issue();
     inbound.signal('SIGHUP');
-    await says(inbound, 'certificate read again');
+    await untilLogged(inbound, 'certificate read again');
     await waitFor(async () => (await shown(inbound)) === second, { what: 'the second certificate' });
 
     for (const [times, broken] of ['no certificate', ''].entries()) {
       writeFileSync(files().INBOUND_TLS_CERT_FILE, broken);
       inbound.signal('SIGHUP');
-      await says(inbound, 'certificate not taken: the former one stays', times + 1);
+      await untilLogged(inbound, 'certificate not taken: the former one stays', times + 1);
       expect(await shown(inbound)).toBe(second);
     }
     rmSync(files().INBOUND_TLS_KEY_FILE);
     inbound.signal('SIGHUP');
-    await says(inbound, 'certificate not taken: the former one stays', 3);
+    await untilLogged(inbound, 'certificate not taken: the former one stays', 3);
     expect(await shown(inbound)).toBe(second);
     expect(await inbound.stop()).toBe(0);
   });
 });
 
-test('with bytes in S3: a due sweep at the start removes those of no message; while S3 is away senders hear 451, and nothing is stored; later it is taken, once', async () => {
+test('with blobs in S3: a due sweep at the start removes blobs of no message; while S3 is away a sender gets 451 and nothing is stored; its retry is stored once', async () => {
   const s3 = await startFakeS3();
   try {
     await makeInbox();
@@ -146,7 +146,7 @@ test('with bytes in S3: a due sweep at the start removes those of no message; wh
       'insert into blob_sweeps (due_at) values (now()) on conflict (id) do update set due_at = now()',
     );
     const inbound = await system.start('inbound', { ...s3.environment, BLOB_STORE: 's3://blobs/mail' });
-    await says(inbound, 'blob sweep done');
+    await untilLogged(inbound, 'blob sweep done');
     expect(inbound.log.find(({ msg }) => msg === 'blob sweep done')).toMatchObject({ removed: 1 });
     expect([...s3.objects.keys()]).toEqual([]);
     const metrics = await fetch(`http://127.0.0.1:${await inbound.port()}/metrics`);
@@ -165,7 +165,7 @@ test('with bytes in S3: a due sweep at the start removes those of no message; wh
   }
 });
 
-test('/readyz is 200 only while the process takes mail: neither before it listens nor while it stops', async () => {
+test('/readyz is 200 only while the process takes mail: not before it listens, and not while it stops', async () => {
   const readiness = async (inbound: SystemProcess) => {
     const answer = await fetch(`http://127.0.0.1:${await inbound.port()}/readyz`);
     return { code: answer.status, ...((await answer.json()) as { status: string; reason?: string }) };
@@ -173,16 +173,16 @@ test('/readyz is 200 only while the process takes mail: neither before it listen
   const NOT_YET = { code: 503, status: 'not-ready', reason: 'starting, or stopping' };
   await makeInbox();
   await system.db.query('begin');
-  await system.db.query('lock table installation'); // which the server's start waits for
+  await system.db.query('lock table installation'); // the start of the server waits for it
   const inbound = await system.start('inbound');
   expect(await readiness(inbound)).toEqual(NOT_YET);
   await system.db.query('commit');
-  await says(inbound, 'started');
+  await untilLogged(inbound, 'started');
   expect(await readiness(inbound)).toMatchObject({ code: 200, status: 'ready', parts: { postgres: 'ok' } });
   const client = await greet(inbound);
   await beginMessage(client);
   inbound.signal('SIGTERM');
-  await says(inbound, 'stopping');
+  await untilLogged(inbound, 'stopping');
   expect(await readiness(inbound)).toEqual(NOT_YET);
   expect(inbound.log.filter(({ msg }) => msg === 'not ready').map(({ level }) => level)).toEqual([
     'info',
@@ -193,7 +193,7 @@ test('/readyz is 200 only while the process takes mail: neither before it listen
 });
 
 describe('SIGTERM', () => {
-  test('in the middle of a message lets it finish with 250; while another waits for its commit, 250 comes after the commit; both are stored with their events, and the exit is 0', async () => {
+  test('lets a message in the middle finish with 250, and answers one that waits for its commit after the commit; both are stored with their events, and the exit is 0', async () => {
     await makeInbox();
     const inbound = await system.start('inbound');
     const [client, late, idle] = [await greet(inbound), await greet(inbound), await greet(inbound)];
@@ -205,7 +205,7 @@ describe('SIGTERM', () => {
     const answer = late.say('Subject: Late\r\n\r\nHi\r\n.');
     await untilWaitingForLock(system.db);
     inbound.signal('SIGTERM');
-    await says(inbound, 'stopping');
+    await untilLogged(inbound, 'stopping');
     expect(await idle.answer()).toMatch(/^421 /);
     await system.db.query('commit');
     expect(await answer).toMatch(/^250 /);
@@ -218,7 +218,7 @@ describe('SIGTERM', () => {
     ]);
   });
 
-  test('and a message that does not end: 421 at the deadline, nothing is stored, and the exit is 0', async () => {
+  test('ends a message that does not finish with 421 at the deadline; nothing is stored, and the exit is 0', async () => {
     await makeInbox();
     const inbound = await system.start('inbound', { SHUTDOWN_DEADLINE_MS: '10000' });
     const client = await greet(inbound);

@@ -111,7 +111,7 @@ describe('a message to an inbox', () => {
     });
   });
 
-  test('that is unknown is refused at RCPT', async () => {
+  test('is refused at RCPT with 550 when the inbox does not exist', async () => {
     await expect(send({ from: 'a@a.example' })).rejects.toThrow('550');
   });
 });
@@ -135,7 +135,7 @@ test('a message to a rule’s address arrives at the rule’s endpoint, signed w
   });
 });
 
-test('the metrics tell what was received and refused, how long that took, and the open sessions', async () => {
+test('the metrics show what was received and refused, how long that took, and the open sessions', async () => {
   await makeInbox();
   await call('POST', '/v1/inbound/blocked-senders', { sender: 'spam.example' });
   const before = await fetchMetrics(await all.port());
@@ -145,17 +145,17 @@ test('the metrics tell what was received and refused, how long that took, and th
     for (const from of [FROM, 'eve@spam.example']) await send({ from, text: from });
     await expect(send({ from: 'a@a.example', to: `no-${INBOX}` })).rejects.toThrow('550');
     const page = await fetchMetrics(await all.port());
-    const counted = (sample: string) => page.read(sample) - (before.find(sample) ?? 0);
+    const increase = (sample: string) => page.read(sample) - (before.find(sample) ?? 0);
     const messages = (result: string, reason: string) =>
-      counted(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
+      increase(`postrider_inbound_messages_total{result="${result}",reason="${reason}"}`);
     expect([messages('received', ''), messages('held', 'blocked_sender')]).toEqual([1, 1]);
-    expect(counted('postrider_inbound_refusals_total{code="550",reason="unknown_recipient"}')).toBe(1);
+    expect(increase('postrider_inbound_refusals_total{code="550",reason="unknown_recipient"}')).toBe(1);
     for (const stage of ['parse', 'authenticate', 'scan', 'blobs', 'store'])
-      expect(counted(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(1);
+      expect(increase(`postrider_inbound_stage_duration_seconds_count{stage="${stage}"}`)).toBeGreaterThan(1);
     expect(page.read('postrider_inbound_backlog')).toBe(0);
     await waitFor(
       async () => (await fetchMetrics(await all.port())).read('postrider_inbound_sessions') === 1,
-      { what: 'the idle session alone to be counted' },
+      { what: 'only the idle session to be counted' },
     );
   } finally {
     idle.destroy();
@@ -189,7 +189,7 @@ test('mail to postmaster is refused, and the start warns, until the operator nam
   await second.kill();
 });
 
-/** What is stored, and the event that tells of it. */
+/** The stored messages, each with the type of its event. */
 const stored = async () =>
   system.db.query(
     `select m.status::text, m.held_reason::text as reason, e.type
@@ -201,8 +201,8 @@ const heldFor = (reason: string) => ({ status: 'held', reason, type: 'message.he
 describe('a message that is screened', () => {
   beforeEach(makeInbox);
 
-  describe('with every scanner there', () => {
-    test('a message that none of them minds is received', async () => {
+  describe('with all scanners configured', () => {
+    test('one that no scanner objects to is received', async () => {
       rspamd.behaviour = { score: SPAM_THRESHOLD, action: 'no action' };
       expect(await send()).toMatch(/^250 /);
       expect(await stored()).toEqual([RECEIVED]);
@@ -211,7 +211,7 @@ describe('a message that is screened', () => {
       expect(rspamd.scans).toMatchObject([{ headers: { ...client, from: [FROM] } }]);
     });
 
-    test('one in which clamd finds something is held as virus, and a signed message.held tells of it', async () => {
+    test('one in which clamd finds something is held as virus, and a signed message.held reports it', async () => {
       const { signingSecret } = await system.webhook('/hook');
       expect(await send({ text: EICAR })).toMatch(/^250 /);
       expect(await stored()).toEqual([heldFor('virus')]);
@@ -244,14 +244,14 @@ describe('a message that is screened', () => {
       expect(await stored()).toEqual([RECEIVED]);
     });
 
-    test('one whose author has a policy that is unavailable is received at once: the sandbox does not wait', async () => {
+    test('one with an unavailable DMARC policy is received at once: the sandbox does not wait', async () => {
       names.zone.set('_dmarc.shop.example', 'servfail');
       expect(await send()).toMatch(/^250 /);
       expect(await stored()).toEqual([RECEIVED]);
     });
 
     test.each(['clamd', 'rspamd'])(
-      'without an answer of %s: 451, and nothing is stored; later it is taken',
+      'one without an answer of %s gets 451 and is not stored; its retry is received',
       async (name) => {
         const scanner = name === 'clamd' ? clamd : rspamd;
         scanner.behaviour = 'close';
@@ -283,7 +283,7 @@ describe('a message that is screened', () => {
       INBOUND_SCREENING_REQUIRED: 'false',
     });
 
-    test('while the policy of the author is unavailable: 451 twice, and the third try is judged without it', async () => {
+    test('while the DMARC policy is unavailable: 451 twice, and the third try is judged without it', async () => {
       names.zone.set('_dmarc.shop.example', 'servfail');
       const same = { messageId: '<a@shop.example>', date: new Date(0) }; // a repetition has the same bytes
       for (let tries = 1; tries <= 2; tries += 1) {
@@ -308,7 +308,7 @@ describe('a message that is screened', () => {
   describe('over LMTP, where the client is the mail server in front', () => {
     const server = startBeside({ INBOUND_PROTOCOL: 'lmtp' });
 
-    test('the server speaks LMTP and nothing else. No SPF is judged, and nothing fails DMARC', async () => {
+    test('the server speaks only LMTP, judges no SPF, and lets no message fail DMARC', async () => {
       names.zone.set('shop.example', { TXT: ['v=spf1 -all'] });
       names.zone.set('_dmarc.shop.example', { TXT: ['v=DMARC1; p=reject'] });
       const client = await openSmtpClient(await server().smtpPort());
@@ -324,7 +324,7 @@ describe('a message that is screened', () => {
       ).toEqual([{ subject: 'By LMTP', status: 'received', spf: 'none', dmarc: 'none' }]);
     });
 
-    test('rspamd is told nothing of the client', async () => {
+    test('rspamd gets neither the address nor the name of the client', async () => {
       await send({}, { to: server(), lmtp: true });
       expect(await stored()).toEqual([RECEIVED]);
       expect(rspamd.scans).toMatchObject([{ headers: { from: [FROM], rcpt: [INBOX] } }]);

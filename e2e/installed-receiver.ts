@@ -26,7 +26,7 @@ export function setupInstalledReceiver(): InstalledReceiver {
   return setup(install, async ({ folder }) => rmSync(folder, { recursive: true }));
 }
 
-/** Packs the package and installs it in the empty folder `app`. Beside it are the examples and their frameworks. */
+/** Packs the package and installs it in the empty folder `app`, with the examples and their frameworks. */
 async function install(): Promise<InstalledReceiver> {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-receiver-'));
   const app = join(folder, 'app');
@@ -43,7 +43,7 @@ async function install(): Promise<InstalledReceiver> {
   return { folder, app, tarball, files: files.map(({ path }) => path) };
 }
 
-// By its address: TypeScript has no types of a script.
+// Imported by URL, because TypeScript has no types for a script.
 const { npmTool } = (await import(new URL('../scripts/setup-command.mjs', import.meta.url).href)) as {
   npmTool: (name: string, args: readonly string[]) => [command: string, args: string[]];
 };
@@ -67,6 +67,7 @@ async function runTool(name: 'npm' | 'npx', cwd: string, args: readonly string[]
   return stdout;
 }
 
+/** Writes a file. @returns its path */
 export function write(folder: string, name: string, content: string): string {
   const path = join(folder, name);
   writeFileSync(path, content);

@@ -16,8 +16,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * The relay leases eight deliveries of a webhook that has not answered yet. They are one job in the fast lane. Leases are
- * short here, so that healing takes seconds.
+ * The relay leases eight deliveries of a webhook that has not answered yet. They are one job in the fast lane.
+ * Leases are short here, so that healing takes seconds.
  */
 const LEASES = { DELIVERY_TIMEOUT_MS: '10000', LEASE_SECONDS: '16' };
 const EVENTS = 8;
@@ -30,7 +30,7 @@ let system: System;
 let relay: SystemProcess;
 let redis: Redis;
 
-/** How many deliveries each job carries that waits in a lane. */
+/** The number of deliveries in each job that waits in a lane. */
 async function waitingJobs(): Promise<number[]> {
   const ids = await Promise.all(LANES.map((lane) => redis.lrange(`${lane}:wait`, 0, -1)));
   return ids.flat().map((id) => id.split('.').length);
@@ -44,7 +44,10 @@ async function fetchedJobs(): Promise<string[]> {
   return (await Promise.all(active)).flat();
 }
 
-/** The relay puts the deliveries into the queue at once. No worker reads it yet. @returns the ids of the events. */
+/**
+ * Freezes the relay while the events are recorded, so that it queues all deliveries at once. No worker runs yet.
+ * @returns the ids of the events
+ */
 async function recordAndQueue(): Promise<string[]> {
   relay.signal('SIGSTOP');
   await system.webhook('/hook');
@@ -83,7 +86,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 
-  test('has them attempted side by side: all requests are in before one is answered', async () => {
+  test('has its deliveries attempted at the same time: all requests arrive before one is answered', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     system.receiver.always('/hook', after(opened, answer(200)));
     const ids = await recordAndQueue();
@@ -95,14 +98,14 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await expectFirstAttempts();
   });
 
-  test('a worker that dies during its attempts: each delivery without a recorded outcome is made once more, by its lease', async () => {
+  test('when a worker dies during its attempts, each delivery without a recorded outcome is attempted once more after its lease', async () => {
     const answered = 3;
     system.receiver.script('/hook', [
       ...Array.from({ length: answered }, () => answer(200)),
       ...Array.from({ length: EVENTS - answered }, () => hang()),
     ]);
     const ids = await recordAndQueue();
-    relay.signal('SIGSTOP'); // no row is leased anew before the queue has handed out the jobs again
+    relay.signal('SIGSTOP'); // no row is leased again before another worker has got the old jobs
     const doomed = await system.start('worker');
     await system.receiver.waitForRequests(EVENTS);
     await waitFor(async () => (await system.outstanding()) === EVENTS - answered, { what: 'three to end' });
@@ -111,10 +114,10 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     expect(left).not.toEqual([]);
     await system.start('worker');
     await waitFor(async () => (await redis.exists(left)) === 0, {
-      what: 'them to be handed out again',
+      what: 'the second worker to end the jobs of the dead one',
       timeoutMs: HEALED_WITHIN_MS,
     });
-    expect(system.receiver.requests).toHaveLength(EVENTS); // they match nothing
+    expect(system.receiver.requests).toHaveLength(EVENTS); // the fencing tokens of the old jobs are old
     relay.signal('SIGCONT');
     await system.drained(HEALED_WITHIN_MS);
     const twice = arrivals(ids).filter((times) => times === 2);
@@ -125,7 +128,7 @@ describeWithRedis('a job of several deliveries', (redisUrl) => {
     await expectFirstAttempts();
   });
 
-  test('a worker that dies before it takes the rows: another worker makes each delivery once', async () => {
+  test('when a worker dies before it takes the rows, another worker attempts each delivery once', async () => {
     const ids = await recordAndQueue();
     await withClient(system.db.url, async (session) => {
       await session.query('begin; select from deliveries for update');

@@ -10,38 +10,40 @@ import type { System } from './start-system.ts';
 /** Longer than any test. Otherwise an attempt that waits for a connection would time out and count as failed. */
 const ENVIRONMENT = { DELIVERY_TIMEOUT_MS: '600000', ROLES: 'relay,worker' };
 
-/** Every 40th answer is slow. The relay knows the mean time in flight by then. */
+/** Every 40th answer is slow. By then the relay knows the flight time of the webhook. */
 const SLOW_EVERY = 40;
 /** The relay sweeps about every two seconds. */
 const LONGER_THAN_TWO_SWEEPS_MS = 6_000;
-/** Between two events after the last slow answer. */
+/** The pause between two events after the last slow answer. */
 const PAUSE_MS = 100;
 
 let system: System;
-/** Relay and worker of the test. */
+/** The process of the test, with the roles relay and worker. */
 let all: SystemProcess;
-let open: () => void;
-let release: () => void = () => undefined;
+/** Lets `/stuck` answer. */
+let answerStuck: () => void;
+/** Lets `/quick` send its slow answers. */
+let answerSlow: () => void = () => undefined;
 
 beforeAll(async () => {
   system = await startSystem({ env: ENVIRONMENT });
 });
 afterAll(() => system.close());
 afterEach(async () => {
-  open();
-  release();
+  answerStuck();
+  answerSlow();
   await system.reset();
   await all.stop(); // a killed worker's slots would count for three seconds more
 });
 
-/** From now on the host of `/stuck` does not answer. */
-function stickHost(): void {
-  const opened = new Promise<void>((resolve) => (open = resolve));
+/** From now on `/stuck` does not answer, until `answerStuck`. */
+function holdStuck(): void {
+  const opened = new Promise<void>((resolve) => (answerStuck = resolve));
   system.receiver.always('/stuck', after(opened, answer(200)));
 }
 
-/** So many webhooks with so many deliveries each that do not end before the test lets them. */
-async function stuck(webhooks: number, deliveriesEach: number): Promise<void> {
+/** Adds this many webhooks of `/stuck`, each with this many due deliveries. */
+async function addStuck(webhooks: number, deliveriesEach: number): Promise<void> {
   const rows = createRows(system.db);
   for (let n = 0; n < webhooks; n += 1) {
     const { id } = await system.webhook('/stuck', ['email.bounced']);
@@ -49,8 +51,8 @@ async function stuck(webhooks: number, deliveriesEach: number): Promise<void> {
   }
 }
 
-async function expectAllDoneAtOnce(): Promise<void> {
-  open();
+async function expectEachDoneAtFirstAttempt(): Promise<void> {
+  answerStuck();
   await system.drained();
   const attempts = await system.db.query('select attempt, status from attempts');
   expect(new Set(attempts.map(({ attempt, status }) => `${attempt}: ${status}`))).toEqual(
@@ -59,23 +61,23 @@ async function expectAllDoneAtOnce(): Promise<void> {
 }
 
 test('attempts of the slow lane take no connection of the fast lane to the same host', async () => {
-  stickHost();
-  await stuck(3, 2);
+  holdStuck();
+  await addStuck(3, 2);
   await system.db.query('update webhooks set failing_since = now()');
   await system.webhook('/quick', ['email.sent']);
   all = await system.start('all', { DELIVERY_CONCURRENCY: '3', SLOW_LANE_CONCURRENCY: '6' });
   await system.receiver.waitForRequests(6, { path: '/stuck', withinMs: 40_000 });
   await system.record(1);
   await system.receiver.waitForRequests(1, { path: '/quick', withinMs: 40_000 });
-  await expectAllDoneAtOnce();
+  await expectEachDoneAtFirstAttempt();
 });
 
-test('a quick endpoint with a slow answer now and then does not need the slow lane', async () => {
-  stickHost();
-  await stuck(2, 4);
+test('a quick endpoint with a slow answer now and then stays in the fast lane', async () => {
+  holdStuck();
+  await addStuck(2, 4);
   await system.db.query('update webhooks set failing_since = now()');
   await system.webhook('/quick', ['email.sent']);
-  const opened = new Promise<void>((resolve) => (release = resolve));
+  const opened = new Promise<void>((resolve) => (answerSlow = resolve));
   let answers = 0;
   system.receiver.always('/quick', () => {
     answers += 1;
@@ -89,14 +91,14 @@ test('a quick endpoint with a slow answer now and then does not need the slow la
     await system.receiver.waitForRequests(sent, { path: '/quick', withinMs: 30_000 });
     if (sent > 2 * SLOW_EVERY) await delay(PAUSE_MS);
   }
-  release();
-  await expectAllDoneAtOnce();
+  answerSlow();
+  await expectEachDoneAtFirstAttempt();
 });
 
 test('the fast lane has a connection for each attempt, also for more attempts than DELIVERY_CONCURRENCY', async () => {
-  stickHost();
-  await stuck(4, 1);
+  holdStuck();
+  await addStuck(4, 1);
   all = await system.start('all', { DELIVERY_CONCURRENCY: '2', SLOW_LANE_CONCURRENCY: '1' });
   await system.receiver.waitForRequests(4, { path: '/stuck', withinMs: 40_000 });
-  await expectAllDoneAtOnce();
+  await expectEachDoneAtFirstAttempt();
 });

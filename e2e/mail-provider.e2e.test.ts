@@ -5,7 +5,10 @@ import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* One installation has one mail provider, and mail leaves through SES from verified domains only, whatever the environments say. */
+/*
+ * One installation has one mail provider, whatever the environments say. Mail leaves through SES only from
+ * verified domains.
+ */
 
 let ses: FakeSes;
 let system: System;
@@ -63,7 +66,7 @@ async function verify(api: SystemProcess, name: string): Promise<void> {
   expect((await post(api, `domains/${String(body['id'])}/verify`, {})).status).toBe(200);
 }
 
-test('an API that does not know of SES lets no mail out from a domain that is not verified', async () => {
+test('when the API does not know of SES, mail from an unverified domain still does not leave', async () => {
   const api = await system.start('api');
   await startSender();
   await system.webhook('/hook');
@@ -73,7 +76,7 @@ test('an API that does not know of SES lets no mail out from a domain that is no
   });
   expect(ses.messages).toEqual([]);
 
-  // Started anew, it takes what the worker's installation keeps, and refuses at once.
+  // Started again, the API uses the provider that the worker has stored, and refuses at once.
   const next = await system.start('api');
   expect(await post(next, 'emails', message('ceo@other-tenant.example'))).toMatchObject({
     status: 403,
@@ -81,16 +84,16 @@ test('an API that does not know of SES lets no mail out from a domain that is no
   });
 });
 
-test('mail that was taken in from a verified domain does not leave once it is verified no more', async () => {
+test('mail that was accepted from a verified domain does not leave when the domain is no longer verified', async () => {
   const api = await system.start('api', withSes);
   await system.webhook('/hook');
   await verify(api, 'mine.example');
-  const [before, after] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
-  // As mail of an earlier release: the domain in From was not kept beside it.
-  await system.db.query('update emails set from_domain = null where id = $1', [before]);
+  const [ofOldRelease, ofThisRelease] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
+  // An earlier release did not store the domain in From.
+  await system.db.query('update emails set from_domain = null where id = $1', [ofOldRelease]);
   await system.db.query(`update domains set status = 'failed'`);
   await startSender();
-  for (const id of [before, after]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
+  for (const id of [ofOldRelease, ofThisRelease]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
   expect(ses.messages).toEqual([]);
 
   await system.db.query(`update domains set status = 'verified'`);
@@ -99,7 +102,7 @@ test('mail that was taken in from a verified domain does not leave once it is ve
   expect(ses.messages).toMatchObject([{ tags: { email_id: id } }]);
 });
 
-test('a worker whose environment names another provider than is kept, or lacks the variables of that one, ends with one line that says so', async () => {
+test('a worker ends with one line when its environment names another provider than the stored one, or lacks a variable of the stored one', async () => {
   await system.db.query(`insert into installation (mail_provider) values ('ses')`);
   for (const [env, words] of [
     [{ MAIL_PROVIDER: 'sandbox' }, '`postrider installation set mail-provider sandbox`'],

@@ -39,7 +39,7 @@ function mailTo(to: string): object {
   return { from: 'Shop <shop@example.com>', to, subject: 'Hello', text: 'Hi' };
 }
 
-/** The bodies received, by event type. */
+/** Waits for the first event of this type. @returns its body */
 async function received(type: string): Promise<Record<string, unknown>> {
   return waitFor(
     () => {
@@ -75,7 +75,7 @@ test('a customer registers a webhook, sends mail, and gets the signed email.sent
   expect(sender.log.filter(({ msg }) => String(msg).startsWith('PUBLIC_URL'))).toEqual([]);
 });
 
-test('mail that the provider refuses, or never takes, ends as email.failed', async () => {
+test('mail that the provider refuses or never accepts ends as email.failed', async () => {
   await system.webhook('/hook', ['email.failed']);
   const refused = await call('POST', '/v1/emails', mailTo('refused@sandbox.postrider.example'));
   expect((await received('email.failed'))['data']).toMatchObject({
@@ -91,7 +91,7 @@ test('mail that the provider refuses, or never takes, ends as email.failed', asy
 
 type MailEvent = Extract<EventType, `email.${string}`>;
 
-/** Whom to write to for an event; null: it comes of a suppression, not of a message. */
+/** The sandbox's recipient that causes each event. Null: a suppression causes the event, not a message. */
 const RECIPIENT_OF: Record<MailEvent, string | null> = {
   'email.sent': 'anyone',
   'email.failed': 'refused',
@@ -106,7 +106,7 @@ const RECIPIENT_OF: Record<MailEvent, string | null> = {
   'email.unsubscribed': null,
 };
 
-test('every type of event that mail can have is made on purpose with the sandbox', async () => {
+test('the sandbox can cause every type of mail event', async () => {
   await system.webhook('/hook');
   const types = EVENT_TYPES.filter((type): type is MailEvent => type.startsWith('email.'));
   for (const type of types) {
@@ -133,7 +133,7 @@ test('every type of event that mail can have is made on purpose with the sandbox
   });
 });
 
-test('an API killed again and again: what it acknowledged exists, and every message has exactly its event', async () => {
+test('when the API is killed again and again, each acknowledged message exists, and each message has exactly one event', async () => {
   await system.webhook('/hook');
   const acknowledged: string[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -141,11 +141,11 @@ test('an API killed again and again: what it acknowledged exists, and every mess
     const sending = Promise.allSettled(
       Array.from({ length: 40 }, async () => {
         const { status, json } = await call('POST', '/v1/emails', mailTo('ann@example.net'));
-        // An API that has just started on a busy machine may refuse some: that is no acknowledgement.
+        // An API that has just started on a busy machine may refuse some requests. That is no acknowledgement.
         if (status === 200) acknowledged.push(String(json['id']));
       }),
     );
-    await untilSome(acknowledged, 10, sending);
+    await untilMore(acknowledged, 10, sending);
     await doomed.kill();
     await sending;
     api = await system.start('api');
@@ -155,15 +155,15 @@ test('an API killed again and again: what it acknowledged exists, and every mess
   await system.drained();
   const emails = (await system.db.query<{ id: string }>('select id from emails')).map((row) => row.id);
   expect(emails).toEqual(expect.arrayContaining(acknowledged));
-  const told = system.receiver.requests.map((request) => {
+  const reported = system.receiver.requests.map((request) => {
     const { data } = JSON.parse(String(request.body)) as { data: { email_id: string } };
     return data.email_id;
   });
-  expect(told.sort()).toEqual(emails.sort());
+  expect(reported.sort()).toEqual(emails.sort());
 });
 
-/** Resolves when so many more are there, or when no more will come. */
-async function untilSome(list: readonly unknown[], more: number, last: Promise<unknown>): Promise<void> {
+/** Resolves when the list has this many more entries, or when `last` settles: then no more will come. */
+async function untilMore(list: readonly unknown[], more: number, last: Promise<unknown>): Promise<void> {
   const enough = list.length + more;
   let over = false;
   void last.then(() => (over = true));

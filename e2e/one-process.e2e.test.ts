@@ -19,7 +19,7 @@ let system: System;
 
 const roleOf = (line: Readonly<Record<string, unknown>>) => String(line['service']);
 
-/** The events of a type that have arrived. Each must have the webhook's signature. */
+/** Waits for the first event of a type, and verifies its signature. @returns its body */
 async function arrived(type: string, secret: string): Promise<Record<string, unknown>> {
   const request = await waitFor(
     () => system.receiver.requests.find(({ headers }) => headers['service-event-type'] === type),
@@ -35,7 +35,7 @@ async function expectConsoleSignsIn(all: SystemProcess): Promise<void> {
   expect(page.status).toBe(200);
 }
 
-/** The names of the metrics on the page of a port. */
+/** The names of the metrics on a port's page. No sample may have another service than `all`. */
 async function metricsOn(port: number): Promise<string[]> {
   const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(page).not.toMatch(/service="(?!all")/);
@@ -76,7 +76,7 @@ test('all roles in one process: mail goes out and comes in, signed events arrive
   expect(all.stderr).toEqual([]);
 });
 
-test('SIGTERM with attempts in flight and a backlog: they end and are recorded, the exit is 0, and nothing is lost', async () => {
+test('SIGTERM with attempts in flight and a backlog: the attempts end and are recorded, the exit is 0, and nothing is lost', async () => {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const roles = { ROLES: 'api,relay,worker' };
   system.receiver.always('/hook', after(opened, answer(200)));
@@ -97,7 +97,7 @@ test('SIGTERM with attempts in flight and a backlog: they end and are recorded, 
   expectNoneLost(system, ids);
 });
 
-test('ROLES=api,relay runs these two alone, beside a worker of its own', async () => {
+test('ROLES=api,relay runs only these two roles, and a worker process beside it delivers', async () => {
   const both = await system.start('all', { ROLES: 'api,relay' });
   expect((await callApi({ api: both, key: system.apiKey }, 'GET', '/v1/webhooks')).status).toBe(200);
   await system.webhook('/hook');
@@ -117,7 +117,7 @@ test('ROLES=api,relay runs these two alone, beside a worker of its own', async (
   expect(await both.stop()).toBe(0);
 });
 
-test('a role that cannot start ends the process, as it does alone: one line, exit code 1', async () => {
+test('a role that cannot start ends the whole process with one line and exit code 1', async () => {
   const taken = await startTcpListener();
   const all = await system.start('all', { INBOUND_SMTP_PORT: String(taken.port) });
   expect(await all.exited()).toBe(1);

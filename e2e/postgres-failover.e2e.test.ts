@@ -9,22 +9,23 @@ import { startSystem } from './start-system.ts';
 
 const REQUESTS_AT_ONCE = 8;
 
-const open: { close(): Promise<unknown> }[] = [];
+/** A test adds what it opens. */
+const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
+  for (const each of opened.splice(0).reverse()) await each.close();
 });
 
-test('after a failover, no process stays with the old primary, which now only reads', async () => {
+test('after a failover, the API does not stay with the old primary, which now only reads', async () => {
   const servers = await startPostgresFailover();
-  open.push(servers);
+  opened.push(servers);
   const beforeStore = openStore(servers.firstUrl);
-  const redisUrl = redisForTests(); // a limiter in Postgres would refuse every request to a reader
+  const redisUrl = redisForTests(); // a limiter in Postgres would refuse every request while the server only reads
   const system = await startSystem({
     ...(redisUrl === undefined ? {} : { redisUrl }),
     database: { url: servers.firstUrl, query: beforeStore.query, drop: () => beforeStore.close() },
     env: { DATABASE_URL: servers.url },
   });
-  open.push(system);
+  opened.push(system);
   const leaked = await createApiKeyStore(beforeStore.database, systemClock).create(
     {
       accountId: system.accountId,
@@ -55,12 +56,12 @@ test('after a failover, no process stays with the old primary, which now only re
   expect((await create()).status).toBe(201);
   for (const { status } of await atOnce(withLeaked)) expect(status).toBe(200);
 
-  const before = servers.accepted;
+  const acceptedBefore = servers.accepted;
   await servers.switchOver();
   await waitFor(
     async () => {
       await atOnce(() => send('/v1/webhooks', {}, fetch));
-      return servers.accepted >= before + REQUESTS_AT_ONCE;
+      return servers.accepted >= acceptedBefore + REQUESTS_AT_ONCE;
     },
     { what: 'connections to the old primary' },
   );
@@ -68,7 +69,7 @@ test('after a failover, no process stays with the old primary, which now only re
 
   await waitFor(async () => (await create()).status === 201, { what: 'a webhook to be created' });
   const afterStore = openStore(servers.secondUrl);
-  open.push(afterStore);
+  opened.push(afterStore);
   await createApiKeyStore(afterStore.database, systemClock).revoke(leaked.apiKey.id, ACTOR);
   for (const { status } of await atOnce(withLeaked)) expect(status).toBe(401);
   const ids = await afterStore.query<{ id: string }>('select id from webhooks order by created_at desc');

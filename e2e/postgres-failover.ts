@@ -27,7 +27,7 @@ export interface PostgresFailover {
 
 const COMMON = { durable: false, throwAway: true } as const;
 
-/** The databases are migrated. */
+/** Starts the servers with migrated tables. */
 export async function startPostgresFailover(): Promise<PostgresFailover> {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-failover-'));
   let first = await startPostgres({ ...COMMON, dataDir: join(folder, 'first') });
@@ -63,7 +63,7 @@ export async function startPostgresFailover(): Promise<PostgresFailover> {
   };
 }
 
-/** @param settings without `primary_conninfo` it follows nobody */
+/** @param settings without `primary_conninfo` the standby follows no server */
 async function startStandby(
   dataDir: string,
   settings: Readonly<Record<string, string>>,

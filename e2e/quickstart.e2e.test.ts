@@ -16,7 +16,7 @@ import { signIn } from './sign-in.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 jest.setTimeout(300_000); // three starts, of which the first may have to build
 
-/** A start of the whole system on a busy machine. */
+/** The longest wait for a start of the whole system on a busy machine. */
 const START = { timeoutMs: 90_000, what: 'npm start' };
 
 /** The tests share it, because a new Postgres and its migrations take seconds. */
@@ -70,6 +70,7 @@ function npmStart(env: Readonly<Record<string, string>> = {}, ...args: string[])
   return start;
 }
 
+/** The words that `npm start` prints about the system. */
 interface Shown {
   readonly api: string;
   readonly key: string;
@@ -92,6 +93,7 @@ async function untilShown(start: Start): Promise<Shown> {
   };
 }
 
+/** The content of `running.json`. */
 interface Running {
   readonly postgres: { readonly pid: number; readonly url: string };
   readonly children: Readonly<Record<'all', { readonly pid: number }>>;
@@ -130,7 +132,7 @@ const sendMail = (shown: Shown) =>
     text: 't',
   });
 
-/** What the start says of the message that it sent over SMTP, and what the API says of its thread. */
+/** Expects `npm start` to print the message that it sent over SMTP and the reply, and the API to list both. */
 async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
   expect(start.output()).toMatch(/^\[demo\] SMTP \S+ took a message for support@\S+: 250 /m);
   expect(start.output()).toMatch(/signed message\.received evt_\S+ arrived, signature verified/);
@@ -141,7 +143,7 @@ async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
   expect(data.map(({ id }) => id)).toEqual([reply, expect.stringMatching(/^msg_/)]);
 }
 
-/** The printed key opens the console, and the account is there. */
+/** Expects the printed key to open the console, and the account to be there. */
 async function expectConsoleOpens(start: Start, shown: Shown): Promise<void> {
   const [, url = ''] = /^ +console +(http:\S+)$/m.exec(start.output()) ?? [];
   const [, key = ''] = /^ +sign in +(pr_console_\S+)$/m.exec(start.output()) ?? [];
@@ -151,13 +153,13 @@ async function expectConsoleOpens(start: Start, shown: Shown): Promise<void> {
   expect(await page.text()).toContain(shown.webhook.slice(-7));
 }
 
-/** A crash of the machine loses nothing that Postgres has confirmed. */
+/** Expects a crash of the machine to lose nothing that Postgres has confirmed. */
 async function expectPostgresKeepsCommits(): Promise<void> {
   const { rows } = await withClient(running().postgres.url, (client) => client.query('show fsync'));
   expect(rows).toEqual([{ fsync: 'on' }]);
 }
 
-/** A second start of the same data is refused, and the first goes on. */
+/** Expects a second start of the same data to be refused, and the first start to go on. */
 async function expectRefusedBeside(shown: Shown): Promise<void> {
   const beside = npmStart();
   expect((await beside.ended).code).toBe(1);
@@ -185,7 +187,7 @@ async function expectSystemStartedAgain(start: Start, shown: Shown): Promise<voi
   });
 }
 
-/** The newcomer's own handler. It verifies each event and answers `status`. */
+/** The newcomer's own handler. It keeps each request and answers `status`. */
 async function startHandler() {
   const handler = { status: 204, requests: [] as { header: string; body: Buffer }[] };
   const server = createServer((request, response) => {
@@ -198,7 +200,7 @@ async function startHandler() {
   return Object.assign(handler, { url: `http://localhost:${port}/hook`, close });
 }
 
-/** The answers of the handler count: two failed attempts make a dead letter, and a replay brings it back. */
+/** Expects two failed attempts to make a dead letter, and a replay to deliver it. */
 async function expectHandlerHeard(
   start: Start,
   shown: Shown,
@@ -241,12 +243,12 @@ async function expectCommandLineFinds(shown: Shown): Promise<void> {
 
 describe('npm start', () => {
   /* One test, because each start of the whole system takes seconds. */
-  test('shows the signed events arrive and a reply in its thread, stops on Ctrl-C with nothing left, and keeps the data; with --forward one’s own handler is retried, dead-lettered and replayed; a second start beside it is refused; the command line finds its database; killed, it leaves a Postgres that the next start takes over, and processes that end; a process that died is started again', async () => {
+  test('shows the arrival of signed events, and a reply in its thread; Ctrl-C leaves nothing running and keeps the data; with --forward the user’s own handler gets retries, a dead letter and its replay; a second start is refused; the CLI finds the database; after kill -9 its processes end, and the next start takes over its Postgres; a process that dies is started again', async () => {
     const first = npmStart();
     const shown = await untilShown(first);
     expect(first.output()).toMatch(/signed email\.sent evt_\S+ arrived, signature verified/);
     expect(first.output()).toMatch(/^\[demo\] \d+ ms after the commit that recorded the event/m);
-    // `npm start` shows warnings. A process that starts is none.
+    // `npm start` shows warnings. A process that is still starting logs none.
     expect(readFileSync(join(dataDir, 'logs', 'all.log'), 'utf8')).not.toMatch(
       /"level":"warn","msg":"not ready".*"reason":"starting, or stopping"/,
     );
@@ -265,7 +267,7 @@ describe('npm start', () => {
     const pids = pidsOf(running());
     expect(pids.filter(isRunning)).toEqual(pids);
     first.kill('SIGINT');
-    first.kill('SIGTERM'); // npm passes a Ctrl-C on to who has it from the terminal already
+    first.kill('SIGTERM'); // npm forwards a Ctrl-C to a child that has got it from the terminal already
     expect(await first.ended).toEqual({ code: 0, signal: null });
     expect(pids.filter(isRunning)).toEqual([]);
     expect(existsSync(runningFile())).toBe(false);
@@ -301,8 +303,12 @@ describe('npm start', () => {
   });
 });
 
-/** Unless it is given one, each start has a data directory of its own, so that all can run at the same time. */
-async function refused(env: Readonly<Record<string, string>>): Promise<string> {
+/**
+ * Expects a start to be refused in one line. Each start has its own data directory unless `env` names one, so
+ * that all can run at the same time.
+ * @returns the line
+ */
+async function refusalOf(env: Readonly<Record<string, string>>): Promise<string> {
   const folder = env['POSTRIDER_DATA_DIR'] ?? join(dataDir, randomUUID());
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
   const start = npmStart({ ...env, POSTRIDER_DATA_DIR: folder });
@@ -312,17 +318,17 @@ async function refused(env: Readonly<Record<string, string>>): Promise<string> {
   return start.errors();
 }
 
-test('npm start refuses a taken port, a file for its data, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
+test('npm start refuses a taken port, a file as data directory, a missing Postgres or Redis, a wrong value and production: in one line, with nothing left running', async () => {
   const taken = await startTcpListener();
   const file = join(dataDir, 'file');
   writeFileSync(file, '');
   const [data, port, postgres, redis, value, production] = await Promise.all([
-    refused({ POSTRIDER_DATA_DIR: file }),
-    refused({ PORT: String(taken.port) }),
-    refused({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
-    refused({ REDIS_URL: 'redis://127.0.0.1:1', POSTRIDER_DATA_DIR: dataDir }), // Postgres runs by then
-    refused({ DELIVERY_TIMEOUT_MS: 'soon' }),
-    refused({ NODE_ENV: 'production' }),
+    refusalOf({ POSTRIDER_DATA_DIR: file }),
+    refusalOf({ PORT: String(taken.port) }),
+    refusalOf({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }),
+    refusalOf({ REDIS_URL: 'redis://127.0.0.1:1', POSTRIDER_DATA_DIR: dataDir }), // Postgres runs by then
+    refusalOf({ DELIVERY_TIMEOUT_MS: 'soon' }),
+    refusalOf({ NODE_ENV: 'production' }),
   ]);
   await taken.close();
   expect(data).toContain(`cannot write below ${file}: ENOTDIR`);

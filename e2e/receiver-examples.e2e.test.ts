@@ -28,7 +28,10 @@ describe('the examples', () => {
   const SECRET = 'whsec_of_the_examples';
   const event = (id: string) =>
     envelopeBytes({
-      ...{ id: id as EventId, type: 'email.sent', subject: 'acct_1', createdAt: new Date() },
+      id: id as EventId,
+      type: 'email.sent',
+      subject: 'acct_1',
+      createdAt: new Date(),
       data: '{"email_id":"em_1","from":"a@example.com","subject":"Grüße 🎉","error":null}',
     });
 
@@ -45,7 +48,7 @@ describe('the examples', () => {
   const signed = (url: string, body: Buffer, at = new Date(), secret = SECRET) =>
     post(url, body, signatureHeader(secret, body, at));
 
-  test.each(PROGRAMS)('%s takes each signed event once, and refuses every other request', async (example) => {
+  test.each(PROGRAMS)('%s handles each signed event once, and refuses every other request', async (example) => {
     const { url, output, stop } = await startExample(installed, example, SECRET);
     try {
       expect(await signed(url, event('evt_1'))).toBe('204');
@@ -73,7 +76,7 @@ describe('the examples', () => {
   async function postOf(url: string, bytes: number, isChunked: boolean): Promise<number> {
     const headers = { 'service-signature': 't=1,v1=1', ...(isChunked ? {} : { 'content-length': bytes }) };
     const outgoing = request(url, { method: 'POST', agent: false, headers });
-    outgoing.on('error', () => undefined); // the program need not read the rest
+    outgoing.on('error', () => undefined); // the program may close before it has read the rest
     const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
     outgoing.write(Buffer.alloc(bytes - 1, 'x'));
     outgoing.end('x');

@@ -13,7 +13,7 @@ import { npx, runProgram, setupInstalledReceiver, start, startExample, write } f
 const RECEIVER = fileURLToPath(new URL('../packages/receiver/', import.meta.url));
 const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url));
 const TYPESCRIPT = fileURLToPath(new URL('../node_modules/typescript7/bin/tsc', import.meta.url));
-/** The compiler that @arethetypeswrong brings. Its version is below 5.7, where `Uint8Array` became generic. */
+/** The compiler of @arethetypeswrong. It is older than 5.7, in which `Uint8Array` became generic. */
 const OLD_TYPESCRIPT = [
   '@arethetypeswrong/cli/package.json',
   '@arethetypeswrong/core',
@@ -42,7 +42,7 @@ function expectedResults(): string[] {
 }
 
 describe('the packed file', () => {
-  test('is not made of the sources', () => {
+  test('cannot be made from the source folder', () => {
     const { scripts } = JSON.parse(readFileSync(join(RECEIVER, 'package.json'), 'utf8')) as {
       scripts: { prepack: string };
     };
@@ -70,7 +70,7 @@ describe('the packed file', () => {
   test.each([
     ['publint', ['publint/src/cli.js', 'run', '--strict'], 'All good!'],
     ['@arethetypeswrong/cli', ['@arethetypeswrong/cli/dist/index.js', '--no-color'], 'No problems found'],
-  ])('%s finds nothing', async (_tool, [program = '', ...args], words) => {
+  ])('%s finds no problem', async (_tool, [program = '', ...args], words) => {
     const { code, stdout, stderr } = await runNode([join(MODULES, program), ...args, installed.tarball]);
     expect({ code, said: stdout.includes(words) ? words : stdout + stderr }).toEqual({
       code: 0,
@@ -86,7 +86,7 @@ describe('the commands, without a network', () => {
   const NPX = ['--no', '--', '@postrider/receiver'];
   const TYPE = ['--type', 'email.bounced', '--secret', SECRET, '--to'];
 
-  test('npx finds them, send posts to a handler, and wrong usage ends with 2', async () => {
+  test('npx finds them, send posts an event to a handler, and wrong usage ends with 2', async () => {
     const { url, output, stop } = await startExample(installed, 'express.mjs', SECRET);
     try {
       const words = ['--offline', '--cache', join(installed.folder, 'cache'), ...NPX];
@@ -103,7 +103,7 @@ describe('the commands, without a network', () => {
     }
   });
 
-  test('npx in a folder without the package fails, and runs nothing that a registry has under its name', async () => {
+  test('npx in a folder without the package fails, and runs no package of that name from a registry', async () => {
     const asked: string[] = [];
     const registry = await listen(
       createServer(({ url = '', headers }, response) => {
@@ -129,7 +129,7 @@ describe('the commands, without a network', () => {
     }
   });
 
-  test('listen passes what send posts on to a handler', async () => {
+  test('listen forwards the event that send posts to a handler', async () => {
     const { url, stop: stopHandler } = await startExample(installed, 'fastify.mjs', SECRET);
     const listening = start(installed, [
       PROGRAM,
@@ -230,8 +230,15 @@ ${USE}`;
       const folder = join(installed.app, moduleResolution);
       mkdirSync(folder);
       const compilerOptions = {
-        ...{ module, moduleResolution, target: 'es2022', lib: ['es2022', 'dom'], types: [] },
-        ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+        module,
+        moduleResolution,
+        target: 'es2022',
+        lib: ['es2022', 'dom'],
+        types: [],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
       };
       write(folder, 'tsconfig.json', JSON.stringify({ compilerOptions, files: Object.keys(files) }));
       for (const [name, content] of Object.entries(files)) write(folder, name, content);

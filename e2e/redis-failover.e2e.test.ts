@@ -11,21 +11,23 @@ import type { SystemProcess } from '@postrider/testing';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-const open: { close(): Promise<unknown> }[] = [];
+/** A test adds what it opens. */
+const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
+  for (const each of opened.splice(0).reverse()) await each.close();
 });
 
 async function systemOn(redisUrl: string): Promise<System> {
   const system = await startSystem({
     redisUrl,
-    env: { DELIVERY_TIMEOUT_MS: '2000', LEASE_SECONDS: '8' }, // what the old server holds comes back after a lease
+    // Jobs that only the old server has come back after a lease.
+    env: { DELIVERY_TIMEOUT_MS: '2000', LEASE_SECONDS: '8' },
   });
-  open.push(system);
+  opened.push(system);
   return system;
 }
 
-async function listWebhooks(system: System, api: SystemProcess): Promise<number> {
+async function statusOfList(system: System, api: SystemProcess): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${await api.port()}/v1/webhooks`, {
     headers: { authorization: `Bearer ${system.apiKey}` },
   });
@@ -34,24 +36,24 @@ async function listWebhooks(system: System, api: SystemProcess): Promise<number>
 }
 
 describeWithRedis('a Redis that fails over behind its address', () => {
-  test('with all connections alive: deliveries and the limiter go on without a restart', async () => {
+  test('and keeps all connections open: deliveries and the limiter go on without a restart', async () => {
     const servers = await startRedisFailover();
-    open.push(servers);
+    opened.push(servers);
     const system = await systemOn(servers.url);
     await system.webhook('/hook');
     const [api] = await system.startAll(['api', 'relay', 'worker']);
     await system.record(5);
     await system.drained();
-    await waitFor(async () => (await listWebhooks(system, api)) === 200, { what: 'the API' });
+    await waitFor(async () => (await statusOfList(system, api)) === 200, { what: 'the API' });
 
     await servers.demote();
-    await waitFor(async () => (await listWebhooks(system, api)) === 429, { what: 'the limiter to refuse' });
+    await waitFor(async () => (await statusOfList(system, api)) === 429, { what: 'the limiter to refuse' });
     await system.record(5);
     await servers.reconnected();
     servers.move();
     await system.record(5);
     await system.drained();
-    await waitFor(async () => (await listWebhooks(system, api)) === 200, { what: 'the limiter to answer' });
+    await waitFor(async () => (await statusOfList(system, api)) === 200, { what: 'the limiter to answer' });
     const arrived = new Set(system.receiver.requests.map(({ headers }) => headers['service-event-id']));
     expect(arrived.size).toBe(15);
     expect(system.processes.map(({ running }) => running)).toEqual([true, true, true]);
@@ -59,35 +61,35 @@ describeWithRedis('a Redis that fails over behind its address', () => {
 });
 
 describeWithRedis('a Redis that may evict jobs', () => {
-  test('is told of in one JSON line and by a metric, at the start and with each reconnection', async () => {
+  test('is reported by one JSON line and by a metric, at the start and at each reconnection', async () => {
     const [evicting, sound] = await Promise.all([
       startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] }),
       startRedis(),
     ]);
-    const line = await startFaultProxy(evicting.url);
-    open.push({ close: () => evicting.stop() }, { close: () => sound.stop() }, line);
-    const system = await systemOn(line.url(evicting.url));
+    const proxy = await startFaultProxy(evicting.url);
+    opened.push({ close: () => evicting.stop() }, { close: () => sound.stop() }, proxy);
+    const system = await systemOn(proxy.url(evicting.url));
     const [relay, worker] = await system.startAll(['relay', 'worker']);
-    const told = () => relay.log.filter(({ maxmemory_policy: policy }) => policy === 'allkeys-lru');
+    const warnings = () => relay.log.filter(({ maxmemory_policy: policy }) => policy === 'allkeys-lru');
     const gauge = async () => (await fetchMetrics(await relay.port())).read('postrider_redis_may_evict');
     const reconnect = (): void => {
-      line.takeAway();
-      line.restore();
+      proxy.takeAway();
+      proxy.restore();
     };
 
-    await waitFor(() => told().length === 1, { what: 'the warning' });
-    expect(told()[0]).toMatchObject({ level: 'warn', service: 'relay' });
+    await waitFor(() => warnings().length === 1, { what: 'the warning' });
+    expect(warnings()[0]).toMatchObject({ level: 'warn', service: 'relay' });
     await waitFor(async () => (await gauge()) === 1, { what: 'the metric' });
     await system.webhook('/hook');
     await system.record(1);
     await system.drained();
 
-    line.moveTo(sound.port);
+    proxy.moveTo(sound.port);
     reconnect();
     await waitFor(async () => (await gauge()) === 0, { what: 'the metric to fall' });
-    line.moveTo(evicting.port);
+    proxy.moveTo(evicting.port);
     reconnect();
-    await waitFor(() => told().length === 2, { what: 'the second warning' });
+    await waitFor(() => warnings().length === 2, { what: 'the second warning' });
     for (const { log, stderr } of [relay, worker]) {
       expect(stderr).toEqual([]);
       expect(log.filter((each) => 'unparsed' in each)).toEqual([]);

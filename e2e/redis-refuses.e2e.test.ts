@@ -15,7 +15,7 @@ const TIMEOUT_MS = 120_000;
 let redis: RunningRedis;
 let password = 'secret';
 let system: System;
-/** Redis refuses them until a test calls `untilAccepted`. */
+/** Redis refuses these processes until a test calls `makeRedisAccept`. */
 let all: readonly [SystemProcess, SystemProcess, SystemProcess];
 
 /** @param from the number of lines to leave out, from the beginning of the log */
@@ -28,7 +28,7 @@ async function errorsOf(started: SystemProcess): Promise<number> {
   return (await fetchMetrics(await started.port())).find('postrider_redis_errors_total') ?? 0;
 }
 
-async function errorsCounted(started: SystemProcess, count: number): Promise<void> {
+async function untilErrorsCounted(started: SystemProcess, count: number): Promise<void> {
   await waitFor(async () => (await errorsOf(started)) >= count, {
     what: `${count} errors of ${started.name}`,
   });
@@ -47,16 +47,17 @@ async function readyz(started: SystemProcess): Promise<{ status: number; parts: 
   return { status: response.status, parts };
 }
 
-async function ask(...words: [string, ...string[]]): Promise<void> {
+/** Sends a command to Redis with the right password. */
+async function sendCommand(...words: [string, ...string[]]): Promise<void> {
   const client = new Redis({ port: redis.port, password });
   await client.call(...words);
   client.disconnect();
 }
 
 /** Waits until Redis has refused all processes. Then it accepts their password, and they go on. */
-async function untilAccepted(): Promise<void> {
+async function makeRedisAccept(): Promise<void> {
   for (const started of all) await reasonOf(started);
-  await ask('CONFIG', 'SET', 'requirepass', OTHER_PASSWORD);
+  await sendCommand('CONFIG', 'SET', 'requirepass', OTHER_PASSWORD);
   password = OTHER_PASSWORD;
   for (const started of all) {
     await waitFor(() => lines(started, 'redis works again').length > 0, { what: `${started.name} to go on` });
@@ -76,19 +77,19 @@ describeWithRedis('a Redis that refuses Postrider', () => {
   afterEach(() => system.reset());
 
   test(
-    'is one warning of each process with the words of Redis, and one line when it works again',
+    'makes each process warn once with the words of Redis, and log one line when it works again',
     async () => {
       const [, relay] = all;
       const failures = async () =>
         (await fetchMetrics(await relay.port())).find(
           'postrider_passes_failed_total{pass="deliveries",service="relay"}',
         ) ?? 0;
-      const told = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
+      const countOf = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
       await system.webhook('/hook');
       await system.record(1);
       for (const started of all) {
         expect(await reasonOf(started)).toContain('WRONGPASS');
-        await errorsCounted(started, 5);
+        await untilErrorsCounted(started, 5);
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(lines(started, 'redis works again')).toEqual([]);
         const part = started.name === 'api' ? 'limiter' : 'queue';
@@ -100,25 +101,25 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       expect((await readyz(all[0])).parts['limiter']).toContain('refused with 429');
       // No pass of the relay recovers before it has done its work, and each failure is counted.
       await waitFor(async () => (await failures()) >= 3, { what: 'three failed passes' });
-      expect([told('pass failed'), told('pass recovered')]).toEqual([1, 0]);
+      expect([countOf('pass failed'), countOf('pass recovered')]).toEqual([1, 0]);
 
-      await untilAccepted();
+      await makeRedisAccept();
       await system.drained();
       for (const started of all) {
         expect(lines(started, 'redis works again')).toHaveLength(1);
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(Object.values((await readyz(started)).parts)).toEqual(['ok', 'ok', 'ok']);
       }
-      await waitFor(() => told('pass recovered') === 1, { what: 'the pass to recover' });
-      expect(told('pass failed')).toBe(1);
+      await waitFor(() => countOf('pass recovered') === 1, { what: 'the pass to recover' });
+      expect(countOf('pass failed')).toBe(1);
     },
     TIMEOUT_MS,
   );
 
   test(
-    'is killed and comes back: one warning, and one line when it works again',
+    'makes a worker warn once when it is killed, and log one line when it works again',
     async () => {
-      await untilAccepted();
+      await makeRedisAccept();
       const [, , worker] = all;
       await waitFor(async () => (await readyz(worker)).parts['queue'] === 'ok', { what: 'the worker' });
       const from = worker.log.length;
@@ -126,7 +127,7 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       const { port } = redis;
       redis.kill('SIGKILL');
       expect(await reasonOf(worker, from)).toContain('ECONN');
-      await errorsCounted(worker, errors + 5);
+      await untilErrorsCounted(worker, errors + 5);
       redis = await startRedis({ port, args: ['--requirepass', OTHER_PASSWORD] });
       await waitFor(() => lines(worker, 'redis works again', from).length === 1, {
         what: 'the worker to go on',
@@ -137,9 +138,9 @@ describeWithRedis('a Redis that refuses Postrider', () => {
   );
 
   test(
-    'without the command INFO is a warning of relay and worker',
+    'by withholding the command INFO makes relay and worker warn',
     async () => {
-      await ask('ACL', 'SETUSER', 'app', 'on', '>app', '~*', '&*', '+@all', '-info');
+      await sendCommand('ACL', 'SETUSER', 'app', 'on', '>app', '~*', '&*', '+@all', '-info');
       await system.record(1);
       for (const name of ['relay', 'worker'] as const) {
         const started = await system.start(name, { REDIS_URL: `redis://app:app@127.0.0.1:${redis.port}` });
@@ -151,15 +152,15 @@ describeWithRedis('a Redis that refuses Postrider', () => {
   );
 
   test(
-    'without the command SELECT, for a URL with a database, is one warning of each process while it lasts',
+    'by withholding the command SELECT, for a URL with a database, makes each process warn only once',
     async () => {
-      await ask('ACL', 'SETUSER', 'app', 'on', '>app', '~*', '&*', '+@all', '-select');
+      await sendCommand('ACL', 'SETUSER', 'app', 'on', '>app', '~*', '&*', '+@all', '-select');
       for (const name of PROCESSES) {
         const started = await system.start(name, { REDIS_URL: `redis://app:app@127.0.0.1:${redis.port}/1` });
         expect(await reasonOf(started)).toMatch(/NOPERM.*select/);
         const part = name === 'api' ? 'limiter' : 'queue';
         expect((await readyz(started)).parts[part]).toContain('Redis is not available');
-        await errorsCounted(started, 5);
+        await untilErrorsCounted(started, 5);
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(lines(started, 'redis works again')).toEqual([]);
         await started.kill();
@@ -169,7 +170,7 @@ describeWithRedis('a Redis that refuses Postrider', () => {
   );
 
   test(
-    'behind a certificate that nobody trusts is a warning',
+    'by a certificate that no process trusts makes API and worker warn',
     async () => {
       const authority = await createTestAuthority();
       const { keyPem, certPem } = await authority.selfSigned({ addresses: ['127.0.0.1'] });

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { ListInboxThreadsOptions, ListReceivingEmailsResponseSuccess } from 'resend';
-import { counted, dataOf } from './resend-setup.ts';
+import { answerOf, dataOf } from './resend-setup.ts';
 import type { ResendSetup } from './resend-setup.ts';
 import { sendMail } from './send-mail.ts';
 
 /** Defines the tests of received mail: Resend's own SDK reads, answers and manages it. */
 export function testReceivedMail(sdk: ResendSetup): void {
-  test('inboxes: create, list, get by id and by address, update, remove', async () => {
+  test('the SDK creates, lists, reads, updates and removes inboxes, by id and by address', async () => {
     await sdk.verifiedDomain('shop.example');
     const emailAddress = 'support@shop.example';
     const created = await dataOf(() => sdk.resend.inboxes.create({ emailAddress, fromName: 'Support' }));
@@ -39,10 +39,10 @@ export function testReceivedMail(sdk: ResendSetup): void {
       id: created.id,
       deleted: true,
     });
-    expect((await counted(() => sdk.resend.inboxes.get(created.id))).error).toMatchObject({ status: 404 });
+    expect((await answerOf(() => sdk.resend.inboxes.get(created.id))).error).toMatchObject({ status: 404 });
   });
 
-  test('inboxes: a thread is listed, read and marked as read; its emails are listed, read and replied to', async () => {
+  test('the SDK lists and reads threads, marks them as read, and lists, reads and answers their emails', async () => {
     await sdk.verifiedDomain('shop.example');
     const emailAddress = 'support@shop.example';
     const { id: inboxId } = await dataOf(() => sdk.resend.inboxes.create({ emailAddress }));
@@ -117,8 +117,14 @@ export function testReceivedMail(sdk: ResendSetup): void {
     expect(read).toMatchObject(emails[0] ?? {});
 
     const reply = {
-      ...{ inboxId, threadId, emailId, text: 'On its way.', replyAll: true },
-      ...{ cc: 'ben@example.net', bcc: ['boss@example.net'], headers: { 'X-Case': '7' } },
+      inboxId,
+      threadId,
+      emailId,
+      text: 'On its way.',
+      replyAll: true,
+      cc: 'ben@example.net',
+      bcc: ['boss@example.net'],
+      headers: { 'X-Case': '7' },
       attachments: [{ filename: 'b.txt', content: Buffer.from('there') }],
     };
     const replied = () => sdk.resend.inboxes.threads.emails.reply(reply, { idempotencyKey: 'reply-1' });
@@ -128,11 +134,14 @@ export function testReceivedMail(sdk: ResendSetup): void {
     expect(sdk.ses.messages).toMatchObject([
       {
         destination: {
-          ...{ ToAddresses: ['ann@example.net'], CcAddresses: ['ben@example.net'] },
+          ToAddresses: ['ann@example.net'],
+          CcAddresses: ['ben@example.net'],
           BccAddresses: ['boss@example.net'],
         },
         mail: {
-          ...{ from: { address: emailAddress }, subject: 'Re: My order', inReplyTo: '<1@example.net>' },
+          from: { address: emailAddress },
+          subject: 'Re: My order',
+          inReplyTo: '<1@example.net>',
           headers: expect.arrayContaining([expect.objectContaining({ key: 'x-case', value: '7' })]),
           attachments: [{ filename: 'b.txt' }],
         },
@@ -142,7 +151,7 @@ export function testReceivedMail(sdk: ResendSetup): void {
     expect(both.map(({ direction }) => direction).sort()).toEqual(['inbound', 'outbound']);
   });
 
-  test('received mail: list, get, its attachments, and forward with all of it', async () => {
+  test('the SDK lists and reads received mail and its attachments, and forwards a message whole', async () => {
     await sdk.verifiedDomain('shop.example');
     await dataOf(() => sdk.resend.inboxes.create({ emailAddress: 'support@shop.example' }));
     await sendMail(await sdk.smtpPort(), {
@@ -181,23 +190,26 @@ export function testReceivedMail(sdk: ResendSetup): void {
 
     const forwarded = { emailId, from: 'support@shop.example', to: 'boss@example.net' };
     await dataOf(() => sdk.resend.emails.receiving.forward(forwarded));
-    const [copy] = await sdk.handedOver(['My order']);
+    const [copy] = await sdk.messagesAtProvider(['My order']);
     expect(copy?.destination).toMatchObject({ ToAddresses: ['boss@example.net'] });
     expect(copy?.mail.attachments).toMatchObject([{ filename: 'a.txt' }]);
     expect(copy?.mail.text?.trim()).toBe('Where is it?');
   });
 
-  test('inboxes: a thread is searched, one of its emails forwarded, and the thread removed', async () => {
+  test('the SDK searches threads, forwards an email of a thread, and removes a thread', async () => {
     await sdk.verifiedDomain('shop.example');
     const emailAddress = 'support@shop.example';
     const { id: inboxId } = await dataOf(() => sdk.resend.inboxes.create({ emailAddress }));
-    for (const subject of ['My order', 'Other']) {
+    for (const [subject, messageId] of [
+      ['My order', '<8@example.net>'],
+      ['Other', '<5@example.net>'],
+    ] as const) {
       await sendMail(await sdk.smtpPort(), {
         from: 'Ann <ann@example.net>',
         to: emailAddress,
         subject,
         text: 'Where is it?',
-        messageId: `<${subject.length}@example.net>`,
+        messageId,
         attachments: [{ filename: 'a.txt', content: 'hello' }],
       });
     }
@@ -223,7 +235,7 @@ export function testReceivedMail(sdk: ResendSetup): void {
     const forwarded = () => threads.emails.forward(forward, { idempotencyKey: 'forward-1' });
     const { id } = await dataOf(forwarded);
     expect(await dataOf(forwarded)).toEqual({ id });
-    const [copy] = await sdk.handedOver(['Fwd: My order']);
+    const [copy] = await sdk.messagesAtProvider(['Fwd: My order']);
     expect(copy?.destination).toMatchObject({ ToAddresses: ['boss@example.net'] });
     expect(copy?.mail).toMatchObject({
       from: { address: emailAddress },

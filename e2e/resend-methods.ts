@@ -35,14 +35,14 @@ const ANYTHING = {
   *[Symbol.iterator]() {},
 };
 
-/** The SDK's methods that its types call private are the rest of its class. */
+/** The names that the SDK's types declare private. At run time they look like the public ones. */
 async function privateNames(): Promise<ReadonlySet<string>> {
   const types = fileURLToPath(import.meta.resolve('resend')).replace(/[.]mjs$/, '.d.mts');
   const found = (await readFile(types, 'utf8')).matchAll(/^\s+private (?:readonly )?(\w+);/gm);
   return new Set([...found].map(([, name = '']) => name));
 }
 
-/** Lists the public methods of the SDK, in the order of its properties. Aliases of a resource are left out. */
+/** Lists the public methods of the SDK, sorted by name. Leaves out further names of the same resource. */
 export async function sdkMethods(): Promise<SdkMethod[]> {
   const hidden = await privateNames();
   const seen = new Set<object>();
@@ -51,7 +51,7 @@ export async function sdkMethods(): Promise<SdkMethod[]> {
     if (seen.has(resource)) return;
     seen.add(resource);
     for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(resource))) {
-      // The methods of the SDK itself are those of HTTP.
+      // The SDK's own methods are HTTP verbs, such as `post`.
       if (path.length === 0 || name === 'constructor' || hidden.has(name)) continue;
       methods.push({
         name: [...path, name].join('.'),
@@ -67,10 +67,14 @@ export async function sdkMethods(): Promise<SdkMethod[]> {
   return methods.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** A required parameter gets a placeholder. */
+/** Calls a method with a placeholder for each required parameter. */
 async function call(resend: Resend, path: readonly string[]): Promise<unknown> {
-  let [owner, target]: unknown[] = [undefined, resend];
-  for (const name of path) [owner, target] = [target, (target as Record<string, unknown>)[name]];
+  let owner: unknown;
+  let target: unknown = resend;
+  for (const name of path) {
+    owner = target;
+    target = (owner as Record<string, unknown>)[name];
+  }
   const method = target as (...given: unknown[]) => unknown;
   return method.apply(owner, Array<unknown>(method.length).fill(ANYTHING));
 }

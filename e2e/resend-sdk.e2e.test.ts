@@ -5,16 +5,16 @@ import { Resend } from 'resend';
 import { testReceivedMail } from './resend-inbound.ts';
 import { sdkMethods } from './resend-methods.ts';
 import { ABSENT } from './resend-page.ts';
-import { counted, dataOf, MESSAGE, setupResend } from './resend-setup.ts';
+import { answerOf, dataOf, MESSAGE, setupResend } from './resend-setup.ts';
 
 /* Resend's own SDK sends mail, and manages what sending needs. docs/resend.md names its methods that work. */
 
 const sdk = setupResend();
 
-// They share the processes.
+// These tests use the same processes.
 testReceivedMail(sdk);
 
-test('domains: create, list, get, verify, update, remove', async () => {
+test('the SDK creates, lists, reads, verifies, updates and removes domains', async () => {
   const created = await dataOf(() => sdk.resend.domains.create({ name: 'shop.example' }));
   expect(created).toMatchObject({ name: 'shop.example', status: 'pending', records: expect.any(Array) });
   expect((await dataOf(() => sdk.resend.domains.list())).data).toMatchObject([{ id: created.id }]);
@@ -28,13 +28,13 @@ test('domains: create, list, get, verify, update, remove', async () => {
     object: 'domain',
     id: created.id,
   });
-  const tracked = await counted(() => sdk.resend.domains.update({ id: created.id, openTracking: true }));
+  const tracked = await answerOf(() => sdk.resend.domains.update({ id: created.id, openTracking: true }));
   expect(tracked.error).toMatchObject({ status: 422 });
   expect(await dataOf(() => sdk.resend.domains.remove(created.id))).toMatchObject({ deleted: true });
   expect((await dataOf(() => sdk.resend.domains.list())).data).toEqual([]);
 });
 
-test('emails: send, get, list, in a batch, and again under an idempotency key', async () => {
+test('the SDK sends, reads and lists emails, sends a batch, and sends one email for an idempotency key', async () => {
   await sdk.verifiedDomain('shop.example');
   const sent = await dataOf(() =>
     sdk.resend.emails.send({
@@ -61,7 +61,7 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
 
   const first = await dataOf(() => sdk.resend.emails.send(MESSAGE, { idempotencyKey: 'order-1' }));
   expect(await dataOf(() => sdk.resend.emails.send(MESSAGE, { idempotencyKey: 'order-1' }))).toEqual(first);
-  const other = await counted(() =>
+  const other = await answerOf(() =>
     sdk.resend.emails.send({ ...MESSAGE, subject: 'No' }, { idempotencyKey: 'order-1' }),
   );
   expect(other.error).toMatchObject({ status: 409, title: 'Idempotency key in conflict' });
@@ -70,7 +70,7 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
   await waitFor(
     async () => typeof (await dataOf(() => sdk.resend.emails.get(sent.id))).message_id === 'string',
     {
-      what: 'its id at the provider to be told',
+      what: 'its id at the provider to be shown',
     },
   );
   expect(sdk.ses.messages.map(({ mail }) => mail.subject).sort()).toEqual([
@@ -81,7 +81,7 @@ test('emails: send, get, list, in a batch, and again under an idempotency key', 
   ]);
 });
 
-test('emails: every field of a message reaches the provider', async () => {
+test('every field of an email that the SDK sends reaches the provider', async () => {
   await sdk.verifiedDomain('shop.example');
   const topic = await dataOf(() => sdk.resend.topics.create({ name: 'News', defaultSubscription: 'opt_in' }));
   const logo = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
@@ -107,7 +107,7 @@ test('emails: every field of a message reaches the provider', async () => {
     }),
   );
   const news = await dataOf(() => sdk.resend.emails.send({ ...MESSAGE, subject: 'News', topicId: topic.id }));
-  const [message, aboutTopic] = await sdk.handedOver(['Grüße', 'News']);
+  const [message, aboutTopic] = await sdk.messagesAtProvider(['Grüße', 'News']);
 
   expect(message?.destination).toEqual({
     ToAddresses: ['ann@example.net', 'ben@example.net'],
@@ -152,16 +152,16 @@ test('emails: every field of a message reaches the provider', async () => {
   expect(await dataOf(() => sdk.resend.emails.get(news.id))).toMatchObject({ topic_id: topic.id });
 });
 
-test('emails: a batch under an idempotency key is sent once, and listed in pages, forwards and back', async () => {
+test('the SDK sends one batch for an idempotency key, and lists its emails in pages, forwards and back', async () => {
   await sdk.verifiedDomain('shop.example');
   const subjects = ['One', 'Two', 'Three', 'Four', 'Five'];
   const batch = subjects.map((subject) => ({ ...MESSAGE, subject }));
   const sent = await dataOf(() => sdk.resend.batch.send(batch, { idempotencyKey: 'batch-1' }));
   expect(sent.data).toHaveLength(5);
   expect(await dataOf(() => sdk.resend.batch.send(batch, { idempotencyKey: 'batch-1' }))).toEqual(sent);
-  const other = await counted(() => sdk.resend.batch.send(batch.slice(1), { idempotencyKey: 'batch-1' }));
+  const other = await answerOf(() => sdk.resend.batch.send(batch.slice(1), { idempotencyKey: 'batch-1' }));
   expect(other.error).toMatchObject({ status: 409, title: 'Idempotency key in conflict' });
-  await sdk.handedOver(subjects);
+  await sdk.messagesAtProvider(subjects);
 
   const [five = '', four = '', three = '', two = '', one = ''] = sent.data.map(({ id }) => id).reverse();
   const page = async (options: Parameters<typeof sdk.resend.emails.list>[0]) => {
@@ -175,7 +175,7 @@ test('emails: a batch under an idempotency key is sent once, and listed in pages
   expect(await page({ limit: 2, before: three })).toEqual([[five, four], false]);
 });
 
-test('suppressions: add, list, get, remove, and many at once', async () => {
+test('the SDK adds, lists, reads and removes suppressions, also many at once', async () => {
   const { id } = await dataOf(() => sdk.resend.suppressions.add({ email: 'Ann@example.net' }));
   expect((await dataOf(() => sdk.resend.suppressions.list({ origin: 'manual' }))).data).toMatchObject([
     { id, email: 'ann@example.net', origin: 'manual' },
@@ -189,7 +189,7 @@ test('suppressions: add, list, get, remove, and many at once', async () => {
   expect((await dataOf(() => sdk.resend.suppressions.list())).data).toEqual([]);
 });
 
-test('topics: create, list, get, update, remove', async () => {
+test('the SDK creates, lists, reads, updates and removes topics', async () => {
   const topic = { name: 'News', description: 'Once a week', defaultSubscription: 'opt_in' } as const;
   const { id } = await dataOf(() => sdk.resend.topics.create(topic));
   expect((await dataOf(() => sdk.resend.topics.list())).data).toMatchObject([{ id, name: 'News' }]);
@@ -200,30 +200,30 @@ test('topics: create, list, get, update, remove', async () => {
     description: 'Once a week',
   });
   expect(await dataOf(() => sdk.resend.topics.remove(id))).toMatchObject({ deleted: true });
-  expect((await counted(() => sdk.resend.topics.get(id))).error).toMatchObject({
+  expect((await answerOf(() => sdk.resend.topics.get(id))).error).toMatchObject({
     status: 404,
     title: 'Not found',
   });
 });
 
-test('sent mail: what happened to it is counted', async () => {
+test('the SDK reads how much of the sent mail was sent and delivered', async () => {
   await sdk.verifiedDomain('shop.example');
   const { id } = await dataOf(() => sdk.resend.emails.send(MESSAGE));
-  await sdk.handedOver([MESSAGE.subject]);
-  const counted = await waitFor(
+  await sdk.messagesAtProvider([MESSAGE.subject]);
+  const metrics = await waitFor(
     async () => {
-      const metrics = await dataOf(() =>
+      const answer = await dataOf(() =>
         sdk.resend.emails.metrics({
           metrics: ['sent', 'delivery_rate'],
           dimensions: ['email'],
           emailId: [id],
         }),
       );
-      return metrics.totals.sent === 1 && metrics;
+      return answer.totals.sent === 1 && answer;
     },
     { what: 'the event of the message to be counted' },
   );
-  expect(counted).toMatchObject({
+  expect(metrics).toMatchObject({
     object: 'metrics',
     metrics: ['sent', 'delivery_rate'],
     dimensions: ['email'],
@@ -232,7 +232,7 @@ test('sent mail: what happened to it is counted', async () => {
   });
 });
 
-test('sent mail: its attachments are listed and read', async () => {
+test('the SDK lists and reads the attachments of sent mail', async () => {
   await sdk.verifiedDomain('shop.example');
   const { id: emailId } = await dataOf(() =>
     sdk.resend.emails.send({
@@ -248,8 +248,8 @@ test('sent mail: its attachments are listed and read', async () => {
   expect(await (await fetch(file.download_url)).text()).toBe('hello');
 });
 
-test('a failure is read as one, with the problem document for an error', async () => {
-  const unverified = await counted(() => sdk.resend.emails.send(MESSAGE));
+test('the SDK returns a failure as an error that is the problem document', async () => {
+  const unverified = await answerOf(() => sdk.resend.emails.send(MESSAGE));
   expect(unverified.data).toBeNull();
   expect(unverified.error).toMatchObject({
     type: expect.stringMatching(/\/domain-not-verified$/),
@@ -261,9 +261,9 @@ test('a failure is read as one, with the problem document for an error', async (
     message: expect.stringContaining('shop.example'),
     statusCode: 403,
   });
-  const invalid = await counted(() => sdk.resend.emails.send({ ...MESSAGE, to: 'nobody' }));
+  const invalid = await answerOf(() => sdk.resend.emails.send({ ...MESSAGE, to: 'nobody' }));
   expect(invalid.error).toMatchObject({ status: 422, errors: [{ field: 'to' }] });
-  const missing = await counted(() => sdk.resend.emails.get('em_01jd0000000000000000000001'));
+  const missing = await answerOf(() => sdk.resend.emails.get('em_01jd0000000000000000000001'));
   expect(missing.error).toMatchObject({ status: 404 });
   const stranger = new Resend('pr_live_unknown', { baseUrl: sdk.resend['baseUrl'] });
   expect((await stranger.emails.list()).error).toMatchObject({ status: 401 });
@@ -277,7 +277,7 @@ async function documented(): Promise<{ works: string[]; refused: string[] }> {
   return { works: names(works), refused: names(refused) };
 }
 
-test('docs/resend.md lists every method of the SDK once, and gives a reason for each that is refused', async () => {
+test('docs/resend.md lists every method of the SDK once, and no reason for a refusal is unused', async () => {
   const { works, refused } = await documented();
   const names = (await sdkMethods()).map(({ name }) => name);
   expect([...works, ...refused].sort()).toEqual([...names].sort());
@@ -288,7 +288,7 @@ test('docs/resend.md lists every method of the SDK once, and gives a reason for 
   expect(unused).toEqual([]);
 });
 
-test('the API has a route for the methods that work, and answers the others with the 404 of no route', async () => {
+test('the API has an HTTP route for each method that works, and answers the others with the 404 of no route', async () => {
   const { refused } = await documented();
   const unserved: string[] = [];
   for (const { name, call } of await sdkMethods()) {

@@ -5,7 +5,7 @@ import { Resend } from 'resend';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/** In links of the mail that workers send. */
+/** The base of links in the mail that the worker sends. */
 const PUBLIC_URL = 'https://mail.example.com';
 
 export const MESSAGE = {
@@ -22,8 +22,8 @@ export interface ResendSetup {
   readonly smtpPort: () => Promise<number>;
   /** A domain that the account has verified. */
   readonly verifiedDomain: (name: string) => Promise<void>;
-  /** The messages that the provider has got, by their subjects. */
-  readonly handedOver: (subjects: readonly string[]) => Promise<SesMessage[]>;
+  /** Waits until the provider has got these subjects. @returns the messages, in the same order */
+  readonly messagesAtProvider: (subjects: readonly string[]) => Promise<SesMessage[]>;
 }
 
 /** Registers hooks that start the processes once, and make a new account for each test. */
@@ -38,7 +38,7 @@ export function setupResend(): ResendSetup {
     [ses, names] = await Promise.all([startFakeSes(), startZoneServer()]);
     const options = { MAIL_PROVIDER: 'ses', KEY_RATE_LIMIT_PER_MINUTE: '10000' };
     system = await startSystem({ env: { ...ses.environment, DNS_SERVERS: names.address, ...options } });
-    // The links of the API lead to the API of the test. Those of the worker are only read.
+    // The tests open the API's links, so they lead to the API. They only read the worker's.
     [all] = await Promise.all([
       system.start('all', { ROLES: 'api,inbound,relay' }),
       system.start('worker', { PUBLIC_URL }),
@@ -69,7 +69,7 @@ export function setupResend(): ResendSetup {
       publishKeys(identity);
       await dataOf(() => resend.domains.verify(id));
     },
-    async handedOver(subjects) {
+    async messagesAtProvider(subjects) {
       await ses.waitForRequests('SendEmail', subjects.length, 30_000);
       expect(ses.messages.map(({ mail }) => mail.subject).sort()).toEqual([...subjects].sort());
       return subjects.flatMap((subject) => ses.messages.filter(({ mail }) => mail.subject === subject));
@@ -79,8 +79,8 @@ export function setupResend(): ResendSetup {
 
 type Answered<T> = { data: T; error: null } | { data: null; error: unknown };
 
-/** As `fetchAgainOn429`, for the SDK. */
-export async function counted<A extends Answered<unknown>>(call: () => Promise<A>): Promise<A> {
+/** Calls the SDK, again while the API answers 429. */
+export async function answerOf<A extends Answered<unknown>>(call: () => Promise<A>): Promise<A> {
   return waitFor(
     async () => {
       const answer = await call();
@@ -90,9 +90,9 @@ export async function counted<A extends Answered<unknown>>(call: () => Promise<A
   );
 }
 
-/** What the SDK says of a success. */
+/** The data of a call of the SDK. @throws Error when the API refuses the call */
 export async function dataOf<T>(call: () => Promise<Answered<T>>): Promise<T> {
-  const answer = await counted(call);
+  const answer = await answerOf(call);
   if (answer.data === null) throw new Error(JSON.stringify(answer.error));
   return answer.data;
 }
