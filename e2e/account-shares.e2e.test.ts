@@ -5,8 +5,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * An account's share of the slots while another account needs its own. The worker announces twice its slots of
- * the fast lane, and once those of the slow lane.
+ * An account's share of the slots while another account needs its own. The worker announces twice its slots
+ * of the fast lane, and once those of the slow lane.
  */
 
 /** The time of an ordinary serverless handler. */
@@ -25,8 +25,9 @@ const start = (slots: Readonly<Record<string, string>>) => system.start('all', s
 /**
  * Makes the endpoints of one host slow. They answer 200.
  *
- * Returns how many requests they had in flight at each arrival. A test compares the median with the limit. On a
- * machine that stalls, the other account may need no share for a moment. Then this account may rightly have more.
+ * Returns how many requests they had in flight at each arrival. A test compares the median with the limit.
+ * On a machine that stalls, the other account may need no share for a moment. Then this account may rightly
+ * have more.
  */
 function slowEndpoints(paths: readonly string[]): number[] {
   let inFlight = 0;

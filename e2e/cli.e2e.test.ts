@@ -55,7 +55,7 @@ describe('postrider, as a process', () => {
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // only Linux has /dev/full
 
-/** Runs a program and closes our end of its pipe `broken`. @param stdout a pipe, or the descriptor of a file */
+/** Runs a program and closes our end of its pipe `broken`. @param stdout a pipe, or a file descriptor */
 async function runInto(
   stdout: 'pipe' | number,
   args: readonly string[],

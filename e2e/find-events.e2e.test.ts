@@ -9,7 +9,7 @@ import { signIn } from './sign-in.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* A customer finds an event with Resend's SDK. Support finds a mail and its events by a line of the API's log. */
+/* A customer finds an event with Resend's SDK. Support finds a mail and its events by a line of a log. */
 
 const KEY = 'the key of ada';
 const CONSOLE_KEYS = `ada:reader:${createHash('sha256').update(KEY).digest('hex')}`;

@@ -10,8 +10,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * A message in which each name, address and type is hostile goes through real processes. No part reaches a path,
- * a header or a line of a log. The hostile texts contain the marker, so that the tests can look for it.
+ * A message in which each name, address and type is hostile goes through real processes. No part reaches a
+ * path, a header or a line of a log. The hostile texts contain the marker, so that the tests can look for it.
  */
 
 const MARKER = 'zz7marker7zz';

@@ -17,8 +17,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * Mail that comes in over SMTP or LMTP, through real processes, to a webhook. clamd, rspamd and the sender's own
- * DNS judge it, as the settings say.
+ * Mail comes in over SMTP or LMTP and reaches a webhook, through real processes. clamd, rspamd and the
+ * sender's DNS judge it, as the settings say.
  */
 
 const INBOX = 'support@inbound.postrider.example';

@@ -16,8 +16,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * The relay leases eight deliveries of a webhook that has not answered yet. They are one job in the fast lane.
- * Leases are short here, so that healing takes seconds.
+ * The relay leases eight deliveries of a webhook that has not answered yet. They are one job in the fast
+ * lane. Leases are short here, so that healing takes seconds.
  */
 const LEASES = { DELIVERY_TIMEOUT_MS: '10000', LEASE_SECONDS: '16' };
 const EVENTS = 8;
@@ -45,7 +45,7 @@ async function fetchedJobs(): Promise<string[]> {
 }
 
 /**
- * Freezes the relay while the events are recorded, so that it queues all deliveries at once. No worker runs yet.
+ * Freezes the relay while the events are recorded. So it queues all deliveries at once. No worker runs yet.
  * @returns the ids of the events
  */
 async function recordAndQueue(): Promise<string[]> {

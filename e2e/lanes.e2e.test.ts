@@ -7,7 +7,7 @@ import type { System } from './start-system.ts';
 
 /* All webhooks here have one host. So its connection limits decide how many attempts run. */
 
-/** Longer than any test. Otherwise an attempt that waits for a connection would time out and count as failed. */
+/** Longer than any test. Otherwise an attempt that waits for a connection would time out, and so fail. */
 const ENVIRONMENT = { DELIVERY_TIMEOUT_MS: '600000', ROLES: 'relay,worker' };
 
 /** Every 40th answer is slow. By then the relay knows the flight time of the webhook. */

@@ -88,12 +88,12 @@ test('mail that was accepted from a verified domain does not leave when the doma
   const api = await system.start('api', withSes);
   await system.webhook('/hook');
   await verify(api, 'mine.example');
-  const [ofOldRelease, ofThisRelease] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
+  const [old, current] = [await send(api, 'a@mine.example'), await send(api, 'b@mine.example')];
   // An earlier release did not store the domain in From.
-  await system.db.query('update emails set from_domain = null where id = $1', [ofOldRelease]);
+  await system.db.query('update emails set from_domain = null where id = $1', [old]);
   await system.db.query(`update domains set status = 'failed'`);
   await startSender();
-  for (const id of [ofOldRelease, ofThisRelease]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
+  for (const id of [old, current]) expect(await eventOf(id)).toMatchObject({ type: 'email.failed' });
   expect(ses.messages).toEqual([]);
 
   await system.db.query(`update domains set status = 'verified'`);

@@ -141,7 +141,7 @@ test('when the API is killed again and again, each acknowledged message exists, 
     const sending = Promise.allSettled(
       Array.from({ length: 40 }, async () => {
         const { status, json } = await call('POST', '/v1/emails', mailTo('ann@example.net'));
-        // An API that has just started on a busy machine may refuse some requests. That is no acknowledgement.
+        // An API that has just started on a busy machine may refuse some. That is no acknowledgement.
         if (status === 200) acknowledged.push(String(json['id']));
       }),
     );

@@ -19,7 +19,7 @@ test('after a failover, the API does not stay with the old primary, which now on
   const servers = await startPostgresFailover();
   opened.push(servers);
   const beforeStore = openStore(servers.firstUrl);
-  const redisUrl = redisForTests(); // a limiter in Postgres would refuse every request while the server only reads
+  const redisUrl = redisForTests(); // a limiter in Postgres would refuse every request to a read-only server
   const system = await startSystem({
     ...(redisUrl === undefined ? {} : { redisUrl }),
     database: { url: servers.firstUrl, query: beforeStore.query, drop: () => beforeStore.close() },

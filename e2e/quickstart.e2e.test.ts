@@ -132,7 +132,7 @@ const sendMail = (shown: Shown) =>
     text: 't',
   });
 
-/** Expects `npm start` to print the message that it sent over SMTP and the reply, and the API to list both. */
+/** Expects `npm start` to print its SMTP message and the reply, and the API to list both in one thread. */
 async function expectReplyInThread(start: Start, shown: Shown): Promise<void> {
   expect(start.output()).toMatch(/^\[demo\] SMTP \S+ took a message for support@\S+: 250 /m);
   expect(start.output()).toMatch(/signed message\.received evt_\S+ arrived, signature verified/);

@@ -48,7 +48,7 @@ describe('the examples', () => {
   const signed = (url: string, body: Buffer, at = new Date(), secret = SECRET) =>
     post(url, body, signatureHeader(secret, body, at));
 
-  test.each(PROGRAMS)('%s handles each signed event once, and refuses every other request', async (example) => {
+  test.each(PROGRAMS)('%s takes each signed event once, and refuses every other request', async (example) => {
     const { url, output, stop } = await startExample(installed, example, SECRET);
     try {
       expect(await signed(url, event('evt_1'))).toBe('204');

@@ -117,7 +117,7 @@ describe('the commands, without a network', () => {
     try {
       const elsewhere = join(installed.folder, 'elsewhere');
       mkdirSync(elsewhere);
-      const npmrc = write(elsewhere, '.npmrc', ''); // as npm is by default: without a terminal it installs unasked
+      const npmrc = write(elsewhere, '.npmrc', ''); // npm's default: without a terminal it installs unasked
       const words = [
         ...['--registry', `http://127.0.0.1:${registry.port}`],
         ...['--userconfig', npmrc, '--cache', join(elsewhere, 'cache')],

@@ -84,7 +84,7 @@ describeWithRedis('a Redis that refuses Postrider', () => {
         (await fetchMetrics(await relay.port())).find(
           'postrider_passes_failed_total{pass="deliveries",service="relay"}',
         ) ?? 0;
-      const countOf = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
+      const count = (msg: string) => lines(relay, msg).filter((line) => line['pass'] === 'deliveries').length;
       await system.webhook('/hook');
       await system.record(1);
       for (const started of all) {
@@ -101,7 +101,7 @@ describeWithRedis('a Redis that refuses Postrider', () => {
       expect((await readyz(all[0])).parts['limiter']).toContain('refused with 429');
       // No pass of the relay recovers before it has done its work, and each failure is counted.
       await waitFor(async () => (await failures()) >= 3, { what: 'three failed passes' });
-      expect([countOf('pass failed'), countOf('pass recovered')]).toEqual([1, 0]);
+      expect([count('pass failed'), count('pass recovered')]).toEqual([1, 0]);
 
       await makeRedisAccept();
       await system.drained();
@@ -110,8 +110,8 @@ describeWithRedis('a Redis that refuses Postrider', () => {
         expect(lines(started, 'redis error')).toHaveLength(1);
         expect(Object.values((await readyz(started)).parts)).toEqual(['ok', 'ok', 'ok']);
       }
-      await waitFor(() => countOf('pass recovered') === 1, { what: 'the pass to recover' });
-      expect(countOf('pass failed')).toBe(1);
+      await waitFor(() => count('pass recovered') === 1, { what: 'the pass to recover' });
+      expect(count('pass failed')).toBe(1);
     },
     TIMEOUT_MS,
   );

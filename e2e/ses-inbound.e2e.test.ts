@@ -9,11 +9,11 @@ const TEN_MIB = 10 * 1024 * 1024;
 const ses = setupSesInbound();
 
 describe('mail that SES has put into a bucket', () => {
-  test('arrives as message.received, with the bytes of SES, its verdicts, and nothing asked of our scanners', async () => {
+  test('arrives as message.received with the bytes and verdicts of SES, and our scanners do not see it', async () => {
     const address = await ses.newInbox();
     const bytes = message('In a bucket', EICAR);
     const verdicts = { spfVerdict: 'GRAY', dkimVerdict: 'PASS', dmarcVerdict: 'PROCESSING_FAILED' };
-    await ses.tell({
+    await ses.notify({
       recipients: [address],
       object: ses.put(bytes),
       verdicts,
@@ -37,35 +37,35 @@ describe('mail that SES has put into a bucket', () => {
     await ses.expectOnce(address);
   });
 
-  test('is held when SES says so', async () => {
+  test('is held when the verdicts of SES fail DMARC under p=quarantine', async () => {
     const address = await ses.newInbox();
     const verdicts = { dmarcVerdict: 'FAIL', dmarcPolicy: 'quarantine' };
-    await ses.tell({ recipients: [address], object: ses.put(message('Failed')), verdicts });
+    await ses.notify({ recipients: [address], object: ses.put(message('Failed')), verdicts });
     expect(await ses.event(address)).toMatchObject({
       type: 'message.held',
       data: { status: 'held', held_reason: 'auth_failed', thread_id: null },
     });
   }, 90_000);
 
-  test('of exactly 10 MiB is taken', async () => {
+  test('is taken in when it has exactly 10 MiB', async () => {
     const address = await ses.newInbox();
     const head = message('Big');
-    await ses.tell({
+    await ses.notify({
       recipients: [address],
       object: ses.put(Buffer.concat([head, Buffer.alloc(TEN_MIB - head.length, 'x\r\n')])),
     });
     expect((await ses.event(address)).data['size']).toBe(TEN_MIB);
   });
 
-  test('and that is gone, or over 10 MiB, ends as a refusal that is counted and told', async () => {
+  test('is refused when it is gone or over 10 MiB, and the refusal is counted and logged', async () => {
     const address = await ses.newInbox();
     const refused = {
       gone: { bucket: BUCKET, key: 'mail/nowhere' },
       too_big: ses.put(Buffer.alloc(TEN_MIB + 1)),
     };
     for (const [reason, object] of Object.entries(refused)) {
-      const before = await ses.counted(`result="refused",reason="${reason}"`);
-      const id = await ses.tell({ recipients: [address], object, messageId: `ses-${reason}` });
+      const before = await ses.metric(`result="refused",reason="${reason}"`);
+      const id = await ses.notify({ recipients: [address], object, messageId: `ses-${reason}` });
       const line = await waitFor(() => ses.inbound.log.find((each) => each['sns_message_id'] === id), {
         what: 'its line in the log',
         timeoutMs: PATIENCE_MS,
@@ -76,16 +76,16 @@ describe('mail that SES has put into a bucket', () => {
         reason,
         ses_message_id: `ses-${reason}`,
       });
-      expect(await ses.counted(`result="refused",reason="${reason}"`)).toBe(before + 1);
+      expect(await ses.metric(`result="refused",reason="${reason}"`)).toBe(before + 1);
     }
-    await ses.takenIn();
-    expect(await ses.messagesOf(address)).toBe(0);
+    await ses.untilTakenIn();
+    expect(await ses.storedCount(address)).toBe(0);
   });
 
-  test('which is not on the list of buckets is refused by the API', async () => {
+  test('is refused by the API when the bucket is not in INBOUND_S3_BUCKETS', async () => {
     const address = await ses.newInbox();
     const object = ses.put(message('Elsewhere'), 'mail-of-others');
-    await ses.tell({ recipients: [address], object });
+    await ses.notify({ recipients: [address], object });
     const page = await fetchMetrics(await ses.all.port());
     expect(page.read('postrider_provider_notifications_total{result="bucket_refused"}')).toBe(1);
     expect(await ses.backlog()).toBe(0);
@@ -97,7 +97,7 @@ describe('mail that the SNS action brings', () => {
   test('arrives, in either encoding', async () => {
     for (const encoding of ['utf8', 'base64'] as const) {
       const address = await ses.newInbox();
-      await ses.tell({ recipients: [address], content: message(`As ${encoding}`).toString(encoding) });
+      await ses.notify({ recipients: [address], content: message(`As ${encoding}`).toString(encoding) });
       expect(await ses.event(address)).toMatchObject({
         type: 'message.received',
         data: { subject: `As ${encoding}`, text: expect.stringContaining('It is late.') as unknown },
@@ -105,27 +105,27 @@ describe('mail that the SNS action brings', () => {
     }
   });
 
-  test('again, by the same notification and by another one, makes no second event', async () => {
+  test('makes no second event when it comes again, by the same notification or by another one', async () => {
     const address = await ses.newInbox();
     const bytes = message('Twice');
     const wish = { recipients: [address], content: bytes.toString('utf8') };
-    const id = await ses.tell(wish);
+    const id = await ses.notify(wish);
     await ses.event(address);
-    await ses.tell(wish, id);
-    const before = await ses.counted('result="repeated"');
-    await ses.tell({ recipients: [address], object: ses.put(bytes) }); // the S3 action of the same rule
-    await waitFor(async () => (await ses.counted('result="repeated"')) > before, { what: 'the repetition' });
+    await ses.notify(wish, id);
+    const before = await ses.metric('result="repeated"');
+    await ses.notify({ recipients: [address], object: ses.put(bytes) }); // the S3 action of the same rule
+    await waitFor(async () => (await ses.metric('result="repeated"')) > before, { what: 'the repetition' });
     await ses.expectOnce(address);
   });
 
-  test('for nobody ends, counted and told', async () => {
-    const before = await ses.counted('result="nobody"');
-    const id = await ses.tell({
+  test('ends without a retry when no inbox has its address, and is counted and logged', async () => {
+    const before = await ses.metric('result="nobody"');
+    const id = await ses.notify({
       recipients: [`nobody@${DOMAIN}`],
       content: message('To nobody').toString('utf8'),
     });
-    await waitFor(async () => (await ses.counted('result="nobody"')) > before, { what: 'it to end' });
-    await ses.takenIn();
+    await waitFor(async () => (await ses.metric('result="nobody"')) > before, { what: 'it to end' });
+    await ses.untilTakenIn();
     expect(ses.inbound.log).toContainEqual(
       expect.objectContaining({ msg: 'message.nobody', level: 'info', sns_message_id: id }),
     );

@@ -30,7 +30,8 @@ export const BUCKET = 'mail-in';
 export const DOMAIN = 'inbound.postrider.example';
 export const PATIENCE_MS = 60_000;
 
-interface Told {
+/** An event that the webhook got. */
+interface MailEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>> & { readonly id: string; readonly received_for: string[] };
 }
@@ -40,7 +41,7 @@ export function message(subject: string, body = 'It is late.'): Buffer {
   return Buffer.from([...fields, '', body, ''].join('\r\n'));
 }
 
-/** Real processes that receive the mail of SES: a bucket, a scanner, a signer of notifications, one webhook. */
+/** Real processes that receive the mail of SES, with a bucket, a scanner, a signer of SNS and one webhook. */
 export function setupSesInbound() {
   let folder: string;
   let signer: SnsSigner;
@@ -82,7 +83,7 @@ export function setupSesInbound() {
     rmSync(folder, { recursive: true });
   });
 
-  /** Its connections to Postgres go through the proxy. */
+  /** Starts the inbound process. Its connections to Postgres go through the proxy. */
   async function startInbound(): Promise<void> {
     inbound = await system.start('inbound', { DATABASE_URL: proxy.url(system.db.url) });
   }
@@ -100,7 +101,7 @@ export function setupSesInbound() {
     return (await answer.json()) as Readonly<Record<string, unknown>>;
   }
 
-  /** An inbox of its own for one test. @returns its address. */
+  /** Makes an inbox. @returns its address */
   async function newInbox(): Promise<string> {
     made += 1;
     const address = `inbox-${made}@${DOMAIN}`;
@@ -108,15 +109,16 @@ export function setupSesInbound() {
     return address;
   }
 
-  /** The events of an address, so far. */
-  function told(address: string): Told[] {
+  /** The events of an address that have arrived so far. */
+  function eventsOf(address: string): MailEvent[] {
     return system.receiver.requests
-      .map(({ body }) => JSON.parse(String(body)) as Told)
+      .map(({ body }) => JSON.parse(String(body)) as MailEvent)
       .filter(({ data }) => data.received_for.includes(address));
   }
 
+  /** Waits for the first event of an address. */
   const event = async (address: string) =>
-    waitFor(() => told(address)[0], { what: `the event of ${address}`, timeoutMs: PATIENCE_MS });
+    waitFor(() => eventsOf(address)[0], { what: `the event of ${address}`, timeoutMs: PATIENCE_MS });
 
   /** Puts a message into a bucket. @returns where it is. */
   function put(bytes: Buffer, bucket = BUCKET) {
@@ -126,11 +128,11 @@ export function setupSesInbound() {
     return { bucket, key };
   }
 
-  const asked = (operation: S3Operation) =>
+  const requestCount = (operation: S3Operation) =>
     s3.requests.filter((request) => request.operation === operation).length;
 
-  /** As SNS does. @param id the same for a notification that comes again. @returns the id. */
-  async function tell(wish: ReceivedWish, id = `sns-${(made += 1)}`): Promise<string> {
+  /** Posts a notification as SNS does. @param id the same when it comes again. @returns the id */
+  async function notify(wish: ReceivedWish, id = `sns-${(made += 1)}`): Promise<string> {
     const Timestamp = new Date().toISOString();
     const Message = JSON.stringify(sesReceived(wish));
     const answer = await fetch(`http://127.0.0.1:${await all.port('api')}/internal/ses/sns`, {
@@ -142,21 +144,23 @@ export function setupSesInbound() {
     return id;
   }
 
+  /** The number of messages of SES that wait for the inbound process. */
   const backlog = async () => {
     const [row] = await system.db.query<{ n: number }>('select count(*)::int as n from ses_mail');
     return row?.n;
   };
-  const takenIn = async () =>
+  const untilTakenIn = async () =>
     waitFor(async () => (await backlog()) === 0, { what: 'all mail to be taken in', timeoutMs: PATIENCE_MS });
 
-  /** What the inbound process has counted. */
-  async function counted(sample: string): Promise<number> {
+  /** The count of messages with these labels, from the metrics of the inbound process. */
+  async function metric(labels: string): Promise<number> {
     return (
-      (await fetchMetrics(await inbound.port())).find(`postrider_inbound_messages_total{${sample}}`) ?? 0
+      (await fetchMetrics(await inbound.port())).find(`postrider_inbound_messages_total{${labels}}`) ?? 0
     );
   }
 
-  const messagesOf = async (address: string) => {
+  /** The number of stored messages of an address. */
+  const storedCount = async (address: string) => {
     const [row] = await system.db.query<{ n: number }>(
       'select count(*)::int as n from messages where $1 = any (received_for)',
       [address],
@@ -164,13 +168,13 @@ export function setupSesInbound() {
     return row?.n;
   };
 
-  /** Nothing is left to be told of an address but this. */
+  /** Waits until all mail is taken in and delivered. Expects one message and one event of the address. */
   async function expectOnce(address: string): Promise<void> {
-    await takenIn();
+    await untilTakenIn();
     await event(address);
     await system.drained();
-    expect(told(address)).toHaveLength(1);
-    expect(await messagesOf(address)).toBe(1);
+    expect(eventsOf(address)).toHaveLength(1);
+    expect(await storedCount(address)).toBe(1);
   }
 
   return {
@@ -179,12 +183,12 @@ export function setupSesInbound() {
     newInbox,
     event,
     put,
-    asked,
-    tell,
+    requestCount,
+    notify,
     backlog,
-    takenIn,
-    counted,
-    messagesOf,
+    untilTakenIn,
+    metric,
+    storedCount,
     expectOnce,
     get system() {
       return system;

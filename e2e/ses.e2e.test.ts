@@ -19,7 +19,7 @@ import { fetchAgainOn429 } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/* The whole way of a message through Amazon SES, of which only the far end is not real. */
+/* The whole way of a message through Amazon SES. Only SES itself is a fake. */
 
 const { notification } = snsSamples();
 const PUBLIC_URL = 'https://mail.example.com/base';
@@ -77,9 +77,7 @@ function send(subject: string): Promise<string> {
   return post('emails', { from: 'Shop <shop@example.com>', to: 'ann@example.net', subject, text: 'Hi' });
 }
 
-/**
- * @returns the id in the answer.
- */
+/** Posts to the API. @returns the id in the answer */
 async function post(path: string, body: object): Promise<string> {
   const headers = { authorization: `Bearer ${system.apiKey}` };
   const url = `http://127.0.0.1:${await all.port('api')}/v1/${path}`;
@@ -88,27 +86,28 @@ async function post(path: string, body: object): Promise<string> {
   return ((await answer.json()) as { id: string }).id;
 }
 
-interface Told {
+/** An event that the webhook got. */
+interface MailEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The first event that fits. */
-async function eventWhere(fits: (event: Told) => boolean, what: string): Promise<Told> {
+/** Waits for the first event that fits. */
+async function eventWhere(fits: (event: MailEvent) => boolean, what: string): Promise<MailEvent> {
   return waitFor(
-    () => system.receiver.requests.map(({ body }) => JSON.parse(String(body)) as Told).find(fits),
+    () => system.receiver.requests.map(({ body }) => JSON.parse(String(body)) as MailEvent).find(fits),
     { what, timeoutMs: 60_000 },
   );
 }
 
-async function eventOf(emailId: string, ofType?: string): Promise<Told> {
+async function eventOf(emailId: string, ofType?: string): Promise<MailEvent> {
   return eventWhere(
     ({ type, data }) => data['email_id'] === emailId && type === (ofType ?? type),
     `the event of ${emailId}`,
   );
 }
 
-/** What SES reports of a message of this id, as an identity has it: without tags. */
+/** Reports a bounce as SES does for an identity: with the message's id at SES, and without tags. */
 async function reportBounceOf(messageId: string): Promise<void> {
   const { eventType, mail, ...rest } = JSON.parse(sesSampleText('05-bounce-permanent-general')) as {
     eventType: string;
@@ -125,7 +124,7 @@ async function reportBounceOf(messageId: string): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test('mail is handed to SES as asked for, after throttles, a silence and a lost connection, and its event arrives', async () => {
+test('mail reaches SES as the customer wrote it, after throttles, a hang and a lost connection, and its event arrives', async () => {
   // The schedule has four attempts. Throttled ones do not count.
   ses.script('SendEmail', [sesThrottle, sesThrottle, serviceHang, serviceDrop]);
   const id = await send('Grüße');
@@ -150,13 +149,13 @@ test("a refusal ends at once as email.failed, in SES's words", async () => {
   expect(ses.messages).toHaveLength(1);
 });
 
-test('a report that is faster than the answer of SES makes its event once the answer is there', async () => {
+test('a report that comes before the answer of SES makes its event after the answer', async () => {
   let answered = (): void => undefined;
   const late: ServiceReaction = (response) => {
     answered = () => response.end(JSON.stringify({ MessageId: 'early-1' }));
     response.writeHead(200, { 'content-type': 'application/json' });
   };
-  // Where the answer is later than the limit, the next claim has it at once.
+  // If the answer comes after the time limit, the next attempt gets the same answer at once.
   ses.script('SendEmail', [late]);
   ses.always('SendEmail', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -174,7 +173,7 @@ function headerOf({ mail }: SesMessage, name: string): string | undefined {
   return mail.headers.find(({ key }) => key === name)?.value;
 }
 
-test('who unsubscribes with the one click of a message gets no more about its topic', async () => {
+test('a recipient who unsubscribes with one click gets no more mail of that topic', async () => {
   const topicId = await post('topics', { name: 'News', default_subscription: 'opt_in' });
   const mail = { from: 'shop@example.com', to: 'Ann <Ann@Example.net>', subject: 'Hi', text: 'Hi' };
   await post('emails', { ...mail, topic_id: topicId });

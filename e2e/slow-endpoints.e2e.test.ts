@@ -12,6 +12,7 @@ const FLOOD = 5_000;
 const QUIET = 50;
 
 let system: System;
+/** Lets the slow endpoints answer. */
 let release: () => void = () => undefined;
 
 beforeAll(async () => {
@@ -24,7 +25,7 @@ afterEach(async () => {
   await system.reset();
 });
 
-test('accounts whose endpoints turn slow together do not keep another one’s quick endpoint waiting', async () => {
+test('accounts with endpoints that turn slow together do not keep the quick endpoint of another account waiting', async () => {
   // The first account may have all 64 slots. Each other one may have 16. The fast lane has 112.
   const rows = createRows(system.db);
   await system.webhook('/quick', ['email.sent']);
@@ -67,7 +68,7 @@ test('a flooding endpoint and a hanging one do not keep a quiet endpoint waiting
   await system.db.query('delete from deliveries');
 });
 
-/** Queues so many deliveries for the webhook of that path, in one statement. */
+/** Queues this many deliveries for the webhook of that path, in one statement. */
 async function queue(path: string, count: number): Promise<void> {
   await system.db.query(
     `with seeded as (

@@ -7,8 +7,8 @@ import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
- * A provider that is slow to answer is given as many messages at once as it may have, and no lease runs
- * without a call. A worker that stops keeps the messages that the provider has, and no others.
+ * A slow provider gets as many messages at once as there are slots, and no lease runs without a call. A
+ * worker that stops keeps the messages that the provider has, and no others.
  */
 
 const SLOTS = 4;
@@ -18,6 +18,7 @@ const MESSAGES = 20;
 let ses: FakeSes;
 let system: System;
 let relay: SystemProcess;
+/** The calls that the provider has not answered. */
 let held: ServerResponse[];
 
 beforeAll(async () => {
@@ -53,7 +54,7 @@ async function startWorker(): Promise<SystemProcess> {
   });
 }
 
-/** In one transaction, so that the relay claims all of them at once. */
+/** Writes messages in one transaction, so that the relay claims all at once. */
 async function writeMail(count: number): Promise<void> {
   const rows = createRows(system.db);
   await rows.domain(system.accountId, 'a.example');
@@ -67,7 +68,7 @@ function accept(response: ServerResponse | undefined): void {
   response?.end(JSON.stringify({ MessageId: randomUUID() }));
 }
 
-test('a provider that answers when all slots are in flight, and one call at a time, gets all mail of an account', async () => {
+test('a provider that answers one call at a time, and only while all slots are in flight, gets all mail of an account', async () => {
   await writeMail(MESSAGES);
   await startWorker();
   for (let left = MESSAGES; left > 0; left -= 1) {
@@ -88,7 +89,8 @@ test('SIGTERM: another worker sends the mail that waits for a slot, while the pr
   await writeMail(2 * SLOTS);
   const stopped = await startWorker();
   await waitFor(() => held.length === SLOTS, { what: 'all slots to be in flight' });
-  expect(await rowsWhere('leased_until > now()')).toBe(2 * SLOTS); // all came in one job, so this worker holds them
+  // All messages came in one job, so this worker holds them.
+  expect(await rowsWhere('leased_until > now()')).toBe(2 * SLOTS);
   await startWorker();
   stopped.signal('SIGTERM');
   await waitFor(() => held.length === 2 * SLOTS, { what: 'the mail that waited to reach the provider' });

@@ -19,7 +19,7 @@ const GOOD = {
   METRICS_PORT: '0',
 };
 
-/** Starts it, waits for its end, and returns its exit code and what it wrote to stderr. */
+/** Starts a process and waits for its end. @returns its exit code and its lines on stderr */
 async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
   const started = startProcess(name, { ...GOOD, ...env });
   const code = await started.exited();
@@ -28,7 +28,7 @@ async function endOf(name: ProcessName, env: Readonly<Record<string, string>>) {
 
 const database = setup(createTestDatabase, (opened) => opened.drop());
 
-test('a worker with ses and without PUBLIC_URL warns of links to unsubscribe that will be missing', async () => {
+test('a worker with ses and without PUBLIC_URL warns that mail will have no links to unsubscribe', async () => {
   const own = await createTestDatabase(); // it keeps the mail provider
   const env = { DATABASE_URL: own.url, MAIL_PROVIDER: 'ses', AWS_REGION: 'eu-central-1' };
   const started = startProcess('worker', { ...GOOD, ...env });
@@ -40,7 +40,7 @@ test('a worker with ses and without PUBLIC_URL warns of links to unsubscribe tha
 });
 
 test.each([
-  ['warns once of links that are not https', {}, ['warn']],
+  ['warns once that links will not be https', {}, ['warn']],
   ['with PUBLIC_URL gives no warning', { PUBLIC_URL: 'https://mail.example.com' }, []],
   ['for development gives no warning', { NODE_ENV: 'development' }, []],
 ])('an API without Postgres %s', async (_, env, levels) => {
@@ -63,7 +63,7 @@ describe('a bad configuration stops the process with one line that names the var
     expect(stderr[0]).not.toContain('hunter2');
   });
 
-  test('what is for development only stops a worker unless NODE_ENV says so', async () => {
+  test('a setting for development only stops a worker, unless NODE_ENV=development', async () => {
     const env = { DELIVERY_ALLOWED_NETWORKS: '127.0.0.1/32' };
     const { code, stderr } = await endOf('worker', env);
     expect(code).toBe(1);
@@ -93,7 +93,7 @@ describe('a database that is not migrated stops the process with one line that n
     ]);
   });
 
-  test.each(['relay', 'worker'] as const)('%s on one without the tables of the queue', async (name) => {
+  test.each(['relay', 'worker'] as const)('%s without the tables of the queue', async (name) => {
     await database.query('drop schema if exists bullmq cascade');
     const { code, stderr } = await endOf(name, { DATABASE_URL: database.url });
     expect(code).toBe(1);

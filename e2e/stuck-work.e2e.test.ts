@@ -21,7 +21,7 @@ beforeAll(async () => {
   all = await system.start('all');
 });
 afterAll(() => system.close());
-// The last test leaves a delivery that cannot end.
+// Before each test, not after: the last one leaves a delivery that cannot end.
 beforeEach(() => system.reset());
 
 async function untilMetric(name: string, holds: (value: number) => boolean) {
@@ -31,7 +31,7 @@ async function untilMetric(name: string, holds: (value: number) => boolean) {
   });
 }
 
-test('a delivery whose event is gone ends, with a line and a count', async () => {
+test('a delivery with a missing event ends, and is logged and counted', async () => {
   const webhook = await system.webhook('/hook');
   const gone = newId('event', systemClock);
   await createRows(system.db).deliveries(webhook.id, { eventId: gone });
@@ -47,7 +47,7 @@ test('a delivery whose event is gone ends, with a line and a count', async () =>
   );
 });
 
-test('a delivery whose secret no key opens shows: by its age, and by the stage that leaves it to its lease', async () => {
+test('a delivery with a secret that no key opens shows in the metrics: by its age, and by the stage that leaves it to its lease', async () => {
   const webhook = await system.webhook('/hook');
   const [eventId] = await system.record(1);
   await untilMetric(

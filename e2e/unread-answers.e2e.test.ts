@@ -13,7 +13,7 @@ import { callApi } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
-/** The kernel's own highest mark of a process's memory is read from /proc. */
+/** Only Linux shows the peak memory of a process, in /proc. */
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
 const MIB_MAX = 600;
@@ -28,7 +28,7 @@ const BODY = '\u0001'.repeat(LIMITS.receivedBytes);
 let folder: string;
 let system: System;
 let api: SystemProcess;
-/** Of the largest answers: about a message, its bodies and its raw bytes. */
+/** The paths of the largest answers: a message, its two bodies and its raw bytes. */
 let paths: readonly string[];
 let sockets: readonly Socket[] = [];
 
@@ -61,6 +61,7 @@ function peakMemory({ pid }: SystemProcess): number {
 
 const authorization = () => `Bearer ${system.apiKey}`;
 
+/** This many paths. Each path comes as often as the others. */
 const inTurn = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => paths[index % paths.length] ?? '');
 

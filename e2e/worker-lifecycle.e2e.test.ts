@@ -30,25 +30,25 @@ const system = setup(
 );
 let relay: SystemProcess;
 
-/** The status and the body of a page of the process's operations server. */
+/** Opens a page of the process's operations server. */
 async function ask(started: SystemProcess, path: string): Promise<{ status: number; body: string }> {
   const response = await fetch(`http://127.0.0.1:${await started.port()}${path}`);
   return { status: response.status, body: await response.text() };
 }
 
-async function becomes(started: SystemProcess, path: string, status: number): Promise<void> {
+async function untilStatus(started: SystemProcess, path: string, status: number): Promise<void> {
   await waitFor(async () => (await ask(started, path)).status === status, {
     what: `${path} of ${started.name} to be ${status}`,
   });
 }
 
-async function says(started: SystemProcess, msg: string): Promise<void> {
+async function untilLogged(started: SystemProcess, msg: string): Promise<void> {
   await waitFor(() => started.log.some((line) => line['msg'] === msg), {
     what: `${started.name} to log "${msg}"`,
   });
 }
 
-function attemptInFlight(env: Readonly<Record<string, string>>): void {
+function testAttemptInFlight(env: Readonly<Record<string, string>>): void {
   beforeAll(async () => {
     relay = await system.start('relay', env);
   });
@@ -63,7 +63,7 @@ function attemptInFlight(env: Readonly<Record<string, string>>): void {
     await system.record(1);
     await system.receiver.waitForRequests(1);
     worker.signal('SIGTERM');
-    await says(worker, 'stopping');
+    await untilLogged(worker, 'stopping');
     open();
     expect(await worker.exited()).toBe(0);
     expect(await system.outstanding()).toBe(0);
@@ -76,7 +76,7 @@ function attemptInFlight(env: Readonly<Record<string, string>>): void {
 }
 
 describe('with the queue in Postgres', () => {
-  attemptInFlight({});
+  testAttemptInFlight({});
 
   test('an attempt that outlasts the deadline is left to its lease: not counted, and the exit is 0', async () => {
     system.receiver.always('/hook', hang());
@@ -92,7 +92,7 @@ describe('with the queue in Postgres', () => {
     await system.db.query('delete from deliveries');
   });
 });
-describeWithRedis('with the queue in Redis', (redisUrl) => attemptInFlight({ REDIS_URL: redisUrl }));
+describeWithRedis('with the queue in Redis', (redisUrl) => testAttemptInFlight({ REDIS_URL: redisUrl }));
 
 describeWithRedis('with Redis killed', () => {
   let redis: RunningRedis;
@@ -110,10 +110,10 @@ describeWithRedis('with Redis killed', () => {
 
   test('API, relay and worker stay ready, and SIGTERM exits 0', async () => {
     const all = await Promise.all([start('api'), start('relay'), start('worker')]);
-    for (const started of all) await becomes(started, '/readyz', 200);
+    for (const started of all) await untilStatus(started, '/readyz', 200);
     redis.kill('SIGKILL');
     for (const started of all) {
-      await becomes(started, '/readyz', 200);
+      await untilStatus(started, '/readyz', 200);
       expect((await ask(started, '/healthz')).status).toBe(200);
       expect(await started.stop()).toBe(0);
       expect(started.stderr).toEqual([]);
@@ -129,7 +129,7 @@ describeWithRedis('with Redis killed', () => {
     await system.receiver.waitForRequests(1);
     redis.kill('SIGKILL');
     worker.signal('SIGTERM');
-    await says(worker, 'stopping');
+    await untilLogged(worker, 'stopping');
     open();
     expect(await worker.exited()).toBe(0);
     expect(await system.outstanding()).toBe(0);
@@ -145,7 +145,7 @@ describe('with Postgres stopped', () => {
   const start = (port = 0) =>
     startPostgres({ dataDir, port, durable: false, throwAway: true, settings: HOSTILE_SETTINGS });
 
-  /** `stop` would remove its files. */
+  /** Ends Postgres and keeps its files. `stop` would remove them. */
   async function shutDown(): Promise<void> {
     postgres.kill('SIGINT');
     await waitFor(() => !isRunning(postgres.pid), { what: 'Postgres to end' });
@@ -170,18 +170,18 @@ describe('with Postgres stopped', () => {
     }
   });
 
-  test('relay and worker run on, not ready but alive, and work again when it is back; SIGTERM exits 0 while it is away', async () => {
+  test('relay and worker stay alive but not ready, and work again when Postgres is back; SIGTERM exits 0 while it is away', async () => {
     await systemOnIt.webhook('/hook');
     const running = await systemOnIt.startAll(['relay', 'worker']);
-    for (const started of running) await becomes(started, '/readyz', 200);
+    for (const started of running) await untilStatus(started, '/readyz', 200);
     await shutDown();
     for (const started of running) {
-      await becomes(started, '/readyz', 503);
+      await untilStatus(started, '/readyz', 503);
       expect((await ask(started, '/healthz')).status).toBe(200);
     }
     postgres = await start(postgres.port);
-    for (const started of running) await becomes(started, '/readyz', 200);
-    // The system's own pool may still hand out a connection that is dead.
+    for (const started of running) await untilStatus(started, '/readyz', 200);
+    // The test's own pool may still have a dead connection.
     const [eventId] = await waitFor(() => systemOnIt.record(1), { what: 'an event to be recorded' });
     const [request] = await systemOnIt.receiver.waitForRequests(1, { withinMs: 60_000 });
     expect(request?.headers['service-event-id']).toBe(eventId);

@@ -18,16 +18,16 @@ describeWithRedis('a worker on another Redis than the relay', (redisUrl) => {
     await other.stop();
   });
 
-  test('is one warning of the relay and a gauge, until a worker shares the queue', async () => {
+  test('makes the relay warn once, and shows in a gauge, until a worker shares the queue', async () => {
     const relay = await system.start('relay');
     const workers = async () => (await fetchMetrics(await relay.port())).find('postrider_queue_workers');
-    const told = (msg: string) => relay.log.filter((line) => line['msg'] === msg);
+    const linesOf = (msg: string) => relay.log.filter((line) => line['msg'] === msg);
     await system.start('worker', { REDIS_URL: other.url });
-    await waitFor(() => told('no worker takes jobs from this queue').length > 0, {
+    await waitFor(() => linesOf('no worker takes jobs from this queue').length > 0, {
       what: 'the warning',
       timeoutMs: 90_000,
     });
-    const [line] = told('no worker takes jobs from this queue');
+    const [line] = linesOf('no worker takes jobs from this queue');
     expect(line?.['queue']).toMatch(/^Redis \(prefix shared-prefix, id /);
     expect(line?.['queues_of_workers']).toEqual([
       expect.stringMatching(/^Redis \(prefix shared-prefix, id /),
@@ -37,7 +37,7 @@ describeWithRedis('a worker on another Redis than the relay', (redisUrl) => {
 
     await system.start('worker');
     await waitFor(async () => (await workers()) === 1, { what: 'the other worker' });
-    expect(told('workers take jobs from this queue again')).toHaveLength(1);
-    expect(told('no worker takes jobs from this queue')).toHaveLength(1);
+    expect(linesOf('workers take jobs from this queue again')).toHaveLength(1);
+    expect(linesOf('no worker takes jobs from this queue')).toHaveLength(1);
   });
 });
