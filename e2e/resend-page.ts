@@ -15,7 +15,7 @@ interface JudgedMethod {
   readonly works: boolean;
 }
 
-/** Why the API has no route, by the beginning of the method's name. */
+/** The reasons why the API has no HTTP route, by the beginning of the method's name. */
 export const ABSENT: Readonly<Record<string, string>> = {
   apiKeys: 'The operator makes keys: [`postrider key create`](cli.md).',
   automations: 'There are no automations.',
@@ -42,7 +42,7 @@ export const ABSENT: Readonly<Record<string, string>> = {
 
 const PERMISSIVE = "`batchValidation: 'permissive'` is ignored. One bad message makes the whole batch 422.";
 
-/** What differs from Resend although the method works. */
+/** The differences from Resend in methods that work. */
 const NOTES: Readonly<Record<string, string>> = {
   'batch.create': PERMISSIVE,
   'batch.send': PERMISSIVE,

@@ -113,7 +113,7 @@ test.each(['api', 'all'] as const)(
   },
 );
 
-test('a worker whose login is refused says so in one line', async () => {
+test('a worker says in one line that Postgres refuses its login', async () => {
   const url = Object.assign(new URL(database.url), { password: 'hunter2' });
   const { code, stderr } = await endOf('worker', { DATABASE_URL: url.href });
   expect(code).toBe(1);

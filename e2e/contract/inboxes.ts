@@ -4,8 +4,8 @@ import { createRows } from '@postrider/testing';
 import { message, SHARED_DOMAIN } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
 
-/** An inbox on an address that nobody has had before. */
-export function newInbox(): { email_address: string } {
+/** The body of a request for an inbox on a new address. */
+export function newInboxBody(): { email_address: string } {
   return { email_address: `${randomUUID()}@${SHARED_DOMAIN}` };
 }
 

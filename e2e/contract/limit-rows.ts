@@ -5,7 +5,7 @@ import { message, padded } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
 import {
   fillInboxes,
-  newInbox,
+  newInboxBody,
   newReceivedMessage,
   receiveOfSize,
   replyToNewMessage,
@@ -94,8 +94,8 @@ async function lastInbox(fixture: ContractFixture, inboxes: number): Promise<Ans
     await newKey({ accountId, kind: 'test', limit: 200 }),
   ];
   await fillInboxes(fixture, accountId, inboxes - 1);
-  expect(await call('POST /v1/inboxes', { key: test, body: newInbox() })).toMatchObject({ status: 201 });
-  return call('POST /v1/inboxes', { key: live, body: newInbox() });
+  expect(await call('POST /v1/inboxes', { key: test, body: newInboxBody() })).toMatchObject({ status: 201 });
+  return call('POST /v1/inboxes', { key: live, body: newInboxBody() });
 }
 
 /** Opens a link that was made this long ago. @returns the answer */

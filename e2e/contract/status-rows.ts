@@ -4,7 +4,7 @@ import { createRows, publishKeys, sesError, systemClock, waitFor } from '@postri
 import type { FakeSes } from '@postrider/testing';
 import { message, padded } from './fixture.ts';
 import type { Answer, ContractFixture } from './fixture.ts';
-import { fillInboxes, newInbox, newLink, replyToNewMessage, sendOneMore } from './inboxes.ts';
+import { fillInboxes, newInboxBody, newLink, replyToNewMessage, sendOneMore } from './inboxes.ts';
 
 /**
  * The requests that get the answer of a row of contract 7.2: one, or one for each condition. In the row of
@@ -160,10 +160,10 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
         [201, await call('POST /v1/suppressions', { body: { email: 'gone@b.example' } })],
         [
           201,
-          await call('POST /v1/inbound/routes', { body: { match: newInbox().email_address, ...ENDPOINT } }),
+          await call('POST /v1/inbound/routes', { body: { match: newInboxBody().email_address, ...ENDPOINT } }),
         ],
         [200, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
-        [201, await call('POST /v1/inboxes', { body: newInbox() })],
+        [201, await call('POST /v1/inboxes', { body: newInboxBody() })],
         [202, await replyToNewMessage(fixture, { text: 'Thanks' })],
         [200, await call('POST /v1/topics', { body: { name: 'News', default_subscription: 'opt_in' } })],
         [200, await call('POST /v1/domains', { body: newDomain() })],
@@ -214,7 +214,7 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
       const accountId = await newAccount();
       const key = await newKey({ accountId, limit: 200 });
       await fillInboxes(fixture, accountId, 100);
-      return call('POST /v1/inboxes', { key, body: newInbox() });
+      return call('POST /v1/inboxes', { key, body: newInboxBody() });
     },
   },
   '403 held-needs-manage': {
@@ -270,10 +270,10 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   },
   '409 inbox-exists': {
     async reach({ call, newKey, newAccount }) {
-      const { email_address: address } = newInbox();
+      const { email_address: address } = newInboxBody();
       await call('POST /v1/inboxes', { body: { email_address: address } });
       const key = await newKey({ accountId: await newAccount(), limit: 100 });
-      const { email_address: match } = newInbox();
+      const { email_address: match } = newInboxBody();
       await call('POST /v1/inbound/routes', { body: { match, ...ENDPOINT } });
       return [
         await call('POST /v1/inboxes', { key, body: { email_address: match } }),
@@ -285,11 +285,11 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
   },
   '409 route-exists': {
     async reach({ call, newKey, newAccount }) {
-      const { email_address: match } = newInbox();
+      const { email_address: match } = newInboxBody();
       const rule = (written: string) => ({ match: written, ...ENDPOINT });
       await call('POST /v1/inbound/routes', { body: rule(match) });
       const key = await newKey({ accountId: await newAccount(), limit: 100 });
-      const inbox = newInbox();
+      const inbox = newInboxBody();
       await call('POST /v1/inboxes', { body: inbox });
       return [
         await call('POST /v1/inbound/routes', { body: rule(match.toUpperCase()) }),
