@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseWish, UsageError } from './arguments.ts';
+import { readArguments, UsageError } from './arguments.ts';
 
 const KNOWN = { figures: ['drain', 'latency', 'flood'], mechanisms: ['rest', 'batches'] };
-const parse = (...args: string[]) => parseWish(args, KNOWN);
+const parse = (...args: string[]) => readArguments(args, KNOWN);
 
 describe('without arguments', () => {
   test('everything runs, and nothing is published', () => {

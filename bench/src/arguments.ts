@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 
-export type Wish =
-  | RunWish
+export type BenchArguments =
+  | RunArguments
   | { readonly action: 'list' | 'help' }
   | { readonly action: 'page'; readonly of: string };
 
-export interface RunWish {
+export interface RunArguments {
   readonly action: 'run';
   /** The chosen figures, in the order of the registry. */
   readonly only: readonly string[];
@@ -50,7 +50,7 @@ const OPTIONS = {
 export class UsageError extends Error {}
 
 /** @throws UsageError */
-export function parseWish(args: readonly string[], known: Known): Wish {
+export function readArguments(args: readonly string[], known: Known): BenchArguments {
   const values = parsed(args);
   if (values.help) return { action: 'help' };
   if (values.list) return { action: 'list' };

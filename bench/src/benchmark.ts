@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
 import { usableCores } from '@postrider/testing';
-import type { RunWish } from './arguments.ts';
+import type { RunArguments } from './arguments.ts';
 import { holdToCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
 import { openRunFixture } from './fixture/run-fixture.ts';
@@ -24,35 +24,36 @@ export interface Places {
 }
 
 const ROUNDS = 3;
-/** The time limit of a run on two cores with these sizes. */
+/** The time limit of ROUNDS rounds with full sizes on two cores. */
 const LIMIT_SECONDS = 90 * 60;
 
 /**
- * Runs the figures and writes result and page. @returns true when every figure was measured and every aim
- * reached
+ * Runs the figures and writes result and page.
+ *
+ * @returns true when every figure was measured and every aim reached
  */
-export async function runBenchmark(wish: RunWish, places: Places): Promise<boolean> {
+export async function runBenchmark(wanted: RunArguments, places: Places): Promise<boolean> {
   if (findRedisServer() === null) throw new Error('redis-server or valkey-server is needed on PATH');
-  if (wish.cores !== null) holdToCores(wish.cores);
-  const rounds = wish.rounds ?? (wish.quick ? 1 : ROUNDS);
+  if (wanted.cores !== null) holdToCores(wanted.cores);
+  const rounds = wanted.rounds ?? (wanted.quick ? 1 : ROUNDS);
   const limitFactor = Math.max(1, rounds / ROUNDS);
   const say = startProgress(LIMIT_SECONDS * limitFactor, (text) => process.stdout.write(text));
-  const sizes = wish.quick ? QUICK : FULL;
-  const out = resolve(places.root, wish.out);
+  const sizes = wanted.quick ? QUICK : FULL;
+  const out = resolve(places.root, wanted.out);
   mkdirSync(out, { recursive: true });
-  const profileFolder = wish.profile ? join(out, 'profiles') : null;
+  const profileFolder = wanted.profile ? join(out, 'profiles') : null;
   if (profileFolder !== null) rmSync(profileFolder, { recursive: true, force: true });
   const startedAt = new Date();
   const machine = machineFacts();
   say(
-    `${rounds} rounds${wish.quick ? ' of small sizes' : ''}; machine load ${machine['load before the run'] ?? ''}`,
+    `${rounds} rounds${wanted.quick ? ' of small sizes' : ''}; machine load ${machine['load before the run'] ?? ''}`,
   );
 
-  const { without } = wish;
+  const { without } = wanted;
   const fixture = await openRunFixture({ ...places, sizes, rounds, say, profileFolder, without });
   try {
     const figures = await runFigures(
-      FIGURES.filter(({ id, coresMin = 1 }) => wish.only.includes(id) && coresMin <= usableCores().length),
+      FIGURES.filter(({ id, coresMin = 1 }) => wanted.only.includes(id) && coresMin <= usableCores().length),
       {
         forFigure: (figure) => fixture.forFigure(figure),
         limitSeconds: LIMIT_SECONDS * limitFactor,
@@ -62,10 +63,10 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
     );
     const result: Result = {
       format: 1,
-      command: commandOf(wish),
+      command: commandOf(wanted),
       startedAt: startedAt.toISOString(),
       seconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
-      quick: wish.quick,
+      quick: wanted.quick,
       rounds,
       machine,
       versions: versionFacts(places.root, fixture.cluster),
@@ -74,14 +75,14 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
       holds: figures.every(figureHolds),
     };
     const notes = join(places.root, 'bench', 'notes');
-    const name = wish.cores === null ? 'benchmark' : `benchmark-${wish.cores}-cores`;
+    const name = wanted.cores === null ? 'benchmark' : `benchmark-${wanted.cores}-cores`;
     writePage(result, { folder: out, name }, notes);
     const docs = join(places.root, 'docs');
     if (profileFolder !== null) {
       const page = profilesPage(readProfiles(profileFolder, places.bundles), result);
-      for (const folder of wish.publish ? [out, docs] : [out])
+      for (const folder of wanted.publish ? [out, docs] : [out])
         writeFileSync(join(folder, 'profiles.md'), page);
-    } else if (wish.publish) writePage(result, { folder: docs, name }, notes);
+    } else if (wanted.publish) writePage(result, { folder: docs, name }, notes);
     say(
       `${result.holds ? 'every aim is reached' : 'NOT every aim is reached'}; the page is ${join(out, `${name}.md`)}`,
     );
@@ -92,14 +93,14 @@ export async function runBenchmark(wish: RunWish, places: Places): Promise<boole
 }
 
 /** The command that repeats this run, with the arguments in a fixed order. */
-function commandOf(wish: RunWish): string {
+function commandOf(wanted: RunArguments): string {
   const flags = [
-    ...(wish.only.length === FIGURES.length ? [] : [`--only ${wish.only.join(',')}`]),
-    ...(wish.rounds === null ? [] : [`--rounds ${wish.rounds}`]),
-    ...(wish.cores === null ? [] : [`--cores ${wish.cores}`]),
-    ...(wish.quick ? ['--quick'] : []),
-    ...(wish.profile ? ['--profile'] : []),
-    ...(wish.without.length === 0 ? [] : [`--without ${wish.without.join(',')}`]),
+    ...(wanted.only.length === FIGURES.length ? [] : [`--only ${wanted.only.join(',')}`]),
+    ...(wanted.rounds === null ? [] : [`--rounds ${wanted.rounds}`]),
+    ...(wanted.cores === null ? [] : [`--cores ${wanted.cores}`]),
+    ...(wanted.quick ? ['--quick'] : []),
+    ...(wanted.profile ? ['--profile'] : []),
+    ...(wanted.without.length === 0 ? [] : [`--without ${wanted.without.join(',')}`]),
   ];
   return ['npm run bench', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' ');
 }

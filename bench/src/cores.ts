@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { usableCoreNumbers } from '@postrider/testing';
 import { UsageError } from './arguments.ts';
 
-/** Limits this process and its later children to the first processors. @throws UsageError */
+/** Limits this process and its later children to the first `count` processors. @throws UsageError */
 export function holdToCores(count: number): void {
   const usable = usableCoreNumbers();
   if (usable.length < count) {

@@ -37,7 +37,7 @@ export interface Fixture {
   readonly cluster: Cluster;
   /** Prints one line of progress. */
   readonly say: (line: string) => void;
-  /** Starts the customers' endpoints. An origin is such as `https://127.0.1.1:40001`. */
+  /** Starts the customers' endpoints, at origins such as `https://127.0.1.1:40001`. */
   receiver(): Promise<{
     readonly process: RoleProcess<ReceiverCommands>;
     readonly origins: readonly string[];

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MECHANISMS } from './ablation/mechanisms.ts';
-import { parseWish, USAGE, UsageError } from './arguments.ts';
+import { readArguments, USAGE, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
 import { placeOf, readResult, writePage } from './publish.ts';
 import { FIGURES } from './registry.ts';
@@ -15,7 +15,7 @@ await main(process.argv.slice(2));
 /** Exit codes: 0 all aims reached, 1 not, 2 wrong usage. */
 async function main(args: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => process.exit(1)); // its processes end with it
+    process.once(signal, () => process.exit(1)); // this also ends the processes of the tool
   }
   try {
     process.exitCode = await act(args);
@@ -27,11 +27,11 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 async function act(args: readonly string[]): Promise<number> {
-  const wish = parseWish(args, {
+  const wanted = readArguments(args, {
     figures: FIGURES.map(({ id }) => id),
     mechanisms: Object.keys(MECHANISMS),
   });
-  switch (wish.action) {
+  switch (wanted.action) {
     case 'help':
       process.stdout.write(`${USAGE}\n`);
       return 0;
@@ -42,11 +42,11 @@ async function act(args: readonly string[]): Promise<number> {
         process.stdout.write(`${name.padEnd(20)}${without}\n`);
       return 0;
     case 'page': {
-      const place = placeOf(resolve(wish.of));
-      writePage(readResult(wish.of), place, join(root, 'bench', 'notes'));
+      const place = placeOf(resolve(wanted.of));
+      writePage(readResult(wanted.of), place, join(root, 'bench', 'notes'));
       return 0;
     }
     case 'run':
-      return (await runBenchmark(wish, { root, bundles })) ? 0 : 1;
+      return (await runBenchmark(wanted, { root, bundles })) ? 0 : 1;
   }
 }

@@ -34,7 +34,7 @@ type FindSource = (bundle: string, lineNumber: number, columnNumber: number) => 
 /** Microseconds by name. */
 export type Micros = ReadonlyMap<string, number>;
 
-const LINES = 40;
+const FUNCTIONS_LISTED = 40;
 
 /**
  * Reads the profiles of a run. Writes beside each profile a text with the functions that took the most time.
@@ -64,7 +64,7 @@ function byProcess(folder: string, findSource: FindSource): Map<string, Micros> 
 /** Writes the functions that took the most time to a text beside the profile. */
 function readProfile(file: string): CpuProfile {
   const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
-  writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, LINES).join('\n')}\n`);
+  writeFileSync(`${file}.txt`, `${selfTimes(profile).slice(0, FUNCTIONS_LISTED).join('\n')}\n`);
   return profile;
 }
 

@@ -8,13 +8,18 @@ import { FIGURES } from './registry.ts';
 import { resultSchema } from './result/result.ts';
 import type { Result } from './result/result.ts';
 
-/** Writes `NAME.md`, `NAME/result.json`, the plots of the page, and `benchmark-method.md`. */
+/** A page of results: `name` is the name of the file `NAME.md` and of the folder beside it. */
 export interface PagePlace {
   readonly folder: string;
   readonly name: string;
 }
 
-/** @param notesFolder the folder of the notes about the figures */
+/**
+ * Writes `NAME.md`, `NAME/result.json`, the plots of the page, and `benchmark-method.md`. Deletes the plots
+ * that were there.
+ *
+ * @param notesFolder the folder of the notes about the figures
+ */
 export function writePage(measured: Result, { folder, name }: PagePlace, notesFolder: string): void {
   const result = rounded(measured);
   const assets = join(folder, name);
@@ -34,7 +39,11 @@ function rounded(result: Result): Result {
   return resultSchema.parse(JSON.parse(text));
 }
 
-/** The page of a result. @throws UsageError when it is missing: publishing would clear its folder */
+/**
+ * The page that a result belongs to.
+ *
+ * @throws UsageError when there is no such page. `writePage` would delete the plots of another folder.
+ */
 export function placeOf(resultFile: string): PagePlace {
   const assets = dirname(resultFile);
   const place = { folder: dirname(assets), name: basename(assets) };

@@ -124,7 +124,7 @@ function verdict(check: Check): string {
   return check.holds ? 'yes' : NOT_REACHED;
 }
 
-/** A table that compares the disturbances. */
+/** A plot that compares the disturbances. Null: no figure has both values. */
 function isolationPlot(figures: readonly FigureResult[]): Plot | null {
   const series = ['p99 alone', 'p99 beside it'];
   const measured = figures.filter(

@@ -19,7 +19,7 @@ const COLOURS = ['#3b82f6', '#f59e0b', '#10b981', '#ef4444', '#8b5cf6', '#06b6d4
 export function plotSvg(plot: Plot): string {
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
   chart.setOption(optionOf(plot));
-  // Pointer effects: an image has no pointer.
+  // Removes the effects of a pointer: an image has none.
   const svg = chart.renderToSVGString().replace(/<style[\s\S]*<\/style>\s*/, '');
   chart.dispose();
   return `${svg}\n`;

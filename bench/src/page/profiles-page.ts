@@ -6,7 +6,7 @@ import { mostFirst, type Micros, sum } from '../profile.ts';
 const PERCENT_MIN = 1;
 
 /**
- * @param figures the time of each process, by library
+ * @param figures the time by library, per figure and process
  * @param run the measurement
  */
 export function profilesPage(
@@ -20,16 +20,15 @@ export function profilesPage(
     );
     const libraries = mostFirst(sum([...processes.values()]))
       .map(([library]) => library)
-      .filter((library) => percents.some((of) => (of.get(library) ?? 0) >= PERCENT_MIN));
+      .filter((library) => percents.some((byLibrary) => (byLibrary.get(library) ?? 0) >= PERCENT_MIN));
     const rows = libraries.map((library) => [
       library,
-      ...percents.map((of) => percent(of.get(library) ?? 0)),
+      ...percents.map((byLibrary) => percent(byLibrary.get(library) ?? 0)),
     ]);
-    const rest = percents.map((of) =>
-      percent(
-        [...of].filter(([library]) => !libraries.includes(library)).reduce((sum, [, each]) => sum + each, 0),
-      ),
-    );
+    const rest = percents.map((byLibrary) => {
+      const others = [...byLibrary].filter(([library]) => !libraries.includes(library));
+      return percent(others.reduce((total, [, share]) => total + share, 0));
+    });
     return `## ${figure}\n\n${markdownTable(['library', ...names], [...rows, ['all others', ...rest]])}\n`;
   });
   return [head(run), ...sections].join('\n');
