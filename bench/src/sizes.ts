@@ -9,7 +9,7 @@ export interface Sizes {
   readonly warmUp: number;
   /** New events of one burst, and posts of the yardstick. */
   readonly burst: number;
-  /** Figures with a steady rate of events. */
+  /** The load of figures with a steady rate of events. */
   readonly eventsPerSecond: number;
   /** The duration of one run at that rate. */
   readonly latencySeconds: number;
@@ -31,11 +31,11 @@ export interface Sizes {
   readonly redisUntilDueSeconds: number;
   readonly memoryDeliveries: number;
   readonly commitSeconds: number;
-  /** Messages per round, and requests of the yardstick. */
+  /** Requests per round to the API, and as many to its yardstick. */
   readonly sends: number;
-  /** Messages sent per round. */
+  /** Messages that `hand-over` queues per round. */
   readonly mails: number;
-  /** The shortest possible time of its mail. */
+  /** The time of its messages at the ideal rate. */
   readonly slowProviderSeconds: number;
   readonly inbound: {
     /** Messages per round: of 20 KB, and of 5 MB. */
@@ -47,9 +47,9 @@ export interface Sizes {
     readonly seconds: number;
   };
   readonly isolation: {
-    /** The duration of one run of the healthy endpoint. */
+    /** The measured part of the load of the healthy endpoint. */
     readonly seconds: number;
-    /** The load's duration before that run. */
+    /** The part of that load before the measured one. */
     readonly leadInSeconds: number;
     readonly oneEndpointQueue: number;
     readonly hangingEndpoints: number;
@@ -69,8 +69,8 @@ export interface Sizes {
     readonly perSecond: { readonly A: number; readonly B: number };
     /** The load's duration before the disturbance. */
     readonly leadInSeconds: number;
-    /** How long a worker is frozen. A start takes less. */
-    readonly stumbleSeconds: number;
+    /** How long a worker is frozen. The start of a process takes less. */
+    readonly frozenSeconds: number;
     /** The time after the disturbance in which the load must recover. */
     readonly withinSeconds: number;
     /** The duration of the compared load. */
@@ -82,7 +82,7 @@ export interface Sizes {
     readonly seconds: number;
   };
   readonly retries: {
-    /** Retries that become due within the time. */
+    /** Retries that become due within `withinSeconds`. */
     readonly pending: readonly number[];
     readonly withinSeconds: number;
     readonly webhooks: number;
@@ -111,7 +111,7 @@ export const FULL: Sizes = {
   latencySeconds: 8,
   scalingSeconds: 6,
   scalingWorkers: [1, 2, 4, 8],
-  scalingEndpoints: 12, // each may always have one delivery in flight: more would exceed the limit of one worker
+  scalingEndpoints: 12, // each may always have one in flight: more endpoints would exceed one worker's limit
   backlog: 1_000_000,
   backlogWebhooks: 1_000,
   oldSnapshot: { perSecond: 100, seconds: 8, dead: 1_000_000 },
@@ -139,7 +139,7 @@ export const FULL: Sizes = {
   recovery: {
     perSecond: { A: 300, B: 80 },
     leadInSeconds: 1,
-    stumbleSeconds: 2,
+    frozenSeconds: 2,
     withinSeconds: 10,
     windowSeconds: 5,
   },
@@ -185,7 +185,7 @@ export const QUICK: Sizes = {
   recovery: {
     perSecond: { A: 30, B: 8 },
     leadInSeconds: 0.5,
-    stumbleSeconds: 0.5,
+    frozenSeconds: 0.5,
     withinSeconds: 1,
     windowSeconds: 1,
   },

@@ -2,8 +2,8 @@ import { median, usableCores } from '@postrider/testing';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { BARE_CONCURRENCY, postBareBurst } from '../load/bare-burst.ts';
-import { sumOf, watchCpu } from '../load/cpu-watch.ts';
-import type { CpuSeconds } from '../load/cpu-watch.ts';
+import { scaled, sumOf, watchCpu } from '../load/cpu-watch.ts';
+import type { ByProcess } from '../load/cpu-watch.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
@@ -18,10 +18,10 @@ const SENDING = ['relay', 'worker', 'Postgres', 'Redis'];
 interface Cost {
   readonly perSecond: number;
   /** Microseconds of CPU per delivery, by process. */
-  readonly cpuMicros: CpuSeconds;
+  readonly cpuMicros: ByProcess;
 }
 
-/** Runs the senders' bursts one after the other. */
+/** The cost of each sender. Their bursts run one after the other. */
 type Round = Readonly<Record<BareClientName | 'Postrider', Cost>>;
 
 export const drain: Figure = {
@@ -36,13 +36,14 @@ export const drain: Figure = {
     'machine’s cores. The rate counts from the commit to the last arrival, CPU until the last outcome is recorded.',
   limitSeconds: 480,
   async run(fixture) {
-    const sender = await prepare(fixture);
-    await sender.round(fixture.sizes.warmUp);
-    return measurement(await measureRounds(fixture, () => sender.round(fixture.sizes.burst), describe));
+    const round = await prepare(fixture);
+    await round(fixture.sizes.warmUp);
+    return measurement(await measureRounds(fixture, () => round(fixture.sizes.burst), describe));
   },
 };
 
-async function prepare(fixture: Fixture) {
+/** @returns a function that runs one round of `count` events, and as many posts of each client */
+async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Round>> {
   const { receiver, installation, url, webhooks } = await installWithEndpoint(fixture);
   await installation.start('relay');
   await installation.start('worker');
@@ -55,21 +56,18 @@ async function prepare(fixture: Fixture) {
     return costOf(count, cost.seconds, { client: cost.cpuSeconds, ...cpu() });
   }
 
-  return {
-    async round(count: number): Promise<Round> {
-      const got = await bareBurst('got', count);
-      const https = await bareBurst('https.request', count);
-      const undici = await bareBurst('undici.dispatch', count);
-      const { seconds, cpu } = await drainBurst(fixture, installation, receiver, { webhooks, count });
-      const postrider = costOf(count, seconds, cpu);
-      return { got, 'https.request': https, 'undici.dispatch': undici, Postrider: postrider };
-    },
+  return async (count) => {
+    const got = await bareBurst('got', count);
+    const https = await bareBurst('https.request', count);
+    const undici = await bareBurst('undici.dispatch', count);
+    const { seconds, cpu } = await drainBurst(fixture, installation, receiver, { webhooks, count });
+    const postrider = costOf(count, seconds, cpu);
+    return { got, 'https.request': https, 'undici.dispatch': undici, Postrider: postrider };
   };
 }
 
-function costOf(count: number, seconds: number, cpu: CpuSeconds): Cost {
-  const each = Object.entries(cpu).map(([name, used]) => [name, (used / count) * 1e6] as const);
-  return { perSecond: count / seconds, cpuMicros: Object.fromEntries(each) };
+function costOf(count: number, seconds: number, cpu: ByProcess): Cost {
+  return { perSecond: count / seconds, cpuMicros: scaled(cpu, 1e6 / count) };
 }
 
 function measurement(rounds: readonly Round[]): Outcome {

@@ -10,7 +10,7 @@ import type { Arrival, Ends } from '../load/steady-load.ts';
 import { judging } from '../result/result.ts';
 import type { Behaviour } from '../roles/receiver.ts';
 
-/** Accounts whose endpoints answer at once, with or without one account whose endpoint does not. */
+/** Accounts with endpoints that answer at once, and perhaps an account with one that does not. */
 interface Scene {
   readonly name: string;
   readonly accounts: number;
@@ -65,29 +65,29 @@ export const halfLoad: Figure = {
   },
 };
 
-interface SceneBed {
+interface PreparedScene {
   readonly scene: Scene;
   readonly accountIds: readonly AccountId[];
   readonly webhooks: readonly WebhookId[];
-  /** The p99 of the named endpoint. */
+  /** The account of the endpoint that is named, such as one that fails. */
   readonly besideId: AccountId | null;
 }
 
 interface Prepared extends Ends {
   readonly installation: Installation;
-  readonly scenes: readonly SceneBed[];
+  readonly scenes: readonly PreparedScene[];
 }
 
 interface Round {
   readonly capacityPerSecond: number;
-  /** The largest p99 of a webhook per scene, in milliseconds, in the order of the scenes. */
+  /** The largest p50 and p99 of a webhook, in milliseconds, in the order of the scenes. */
   readonly scenes: readonly { readonly p50: number; readonly p99: number }[];
 }
 
 async function prepare(fixture: Fixture): Promise<Prepared> {
   const { process: receiver, origins } = await fixture.receiver();
   const installation = await fixture.install();
-  const scenes: SceneBed[] = [];
+  const scenes: PreparedScene[] = [];
   for (const scene of SCENES) scenes.push(await addScene(installation, scene, origins));
   return { installation, receiver, caller: fixture.caller(installation, CALLER_CONNECTIONS), scenes };
 }
@@ -96,7 +96,7 @@ async function addScene(
   installation: Installation,
   scene: Scene,
   origins: readonly string[],
-): Promise<SceneBed> {
+): Promise<PreparedScene> {
   const hosts = [...origins];
   const endpoint = (path: string): string => `${hosts.shift() ?? ''}/${path}`;
   const accountIds: AccountId[] = [];
@@ -151,7 +151,7 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> 
 /** @returns the arrivals per judged webhook */
 async function runScene(
   prepared: Prepared,
-  { scene, accountIds, webhooks, besideId }: SceneBed,
+  { scene, accountIds, webhooks, besideId }: PreparedScene,
   deliveriesPerSecond: number,
   seconds: number,
 ): Promise<Arrival[][]> {

@@ -2,20 +2,20 @@ import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
 import { BARE_CONCURRENCY, measureBareMicros } from '../load/bare-burst.ts';
 import type { BareMicros } from '../load/bare-burst.ts';
-import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
-import type { CpuSeconds } from '../load/cpu-watch.ts';
+import { everyProcess, scaled, sumOf, watchCpu } from '../load/cpu-watch.ts';
+import type { ByProcess } from '../load/cpu-watch.ts';
 import { queueMail } from '../load/queue-mail.ts';
 import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
 
-const WITHIN_MS = 120_000;
+const ARRIVAL_TIMEOUT_MS = 120_000;
 const HANDING_OVER = ['worker', 'relay', 'Postgres', 'Redis'];
 
 interface Round {
   readonly perSecond: number;
   /** Microseconds of CPU per mail, by process. */
-  readonly cpu: CpuSeconds;
+  readonly cpuMicros: ByProcess;
   readonly bareMicros: BareMicros;
 }
 
@@ -47,12 +47,11 @@ async function prepare(fixture: Fixture): Promise<(count: number) => Promise<Rou
     const begun = monotonicMs();
     const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
     await queueMail(installation, accountId, count);
-    const endedAt = await receiver.call('reached', { count, withinMs: WITHIN_MS });
+    const endedAt = await receiver.call('reached', { count, withinMs: ARRIVAL_TIMEOUT_MS });
     await installation.drained(webhooks);
-    const micros = Object.entries(cpu()).map(([name, seconds]) => [name, (seconds / count) * 1e6] as const);
     return {
       perSecond: (count * 1000) / (endedAt - begun),
-      cpu: Object.fromEntries(micros),
+      cpuMicros: scaled(cpu(), 1e6 / count),
       bareMicros,
     };
   };
@@ -62,8 +61,8 @@ function measurement(rounds: readonly Round[]): Outcome {
   const { check, value } = judging(rounds);
   const against =
     (names: readonly string[], client: keyof BareMicros = 'got') =>
-    ({ cpu, bareMicros }: Round): number =>
-      sumOf(cpu, names) / bareMicros[client];
+    ({ cpuMicros, bareMicros }: Round): number =>
+      sumOf(cpuMicros, names) / bareMicros[client];
   return {
     checks: [
       check('worker’s CPU per mail, against a bare got post', '×', { atMost: 4 }, against(['worker'])),
@@ -81,17 +80,21 @@ function measurement(rounds: readonly Round[]): Outcome {
         '×',
         against(HANDING_OVER, 'https.request'),
       ),
-      value('CPU per mail: worker, relay, Postgres and Redis', 'µs', ({ cpu }) => sumOf(cpu, HANDING_OVER)),
-      ...HANDING_OVER.map((name) => value(`CPU per mail: ${name}`, 'µs', ({ cpu }) => sumOf(cpu, [name]))),
+      value('CPU per mail: worker, relay, Postgres and Redis', 'µs', ({ cpuMicros }) =>
+        sumOf(cpuMicros, HANDING_OVER),
+      ),
+      ...HANDING_OVER.map((name) =>
+        value(`CPU per mail: ${name}`, 'µs', ({ cpuMicros }) => sumOf(cpuMicros, [name])),
+      ),
       value('CPU per bare got post', 'µs', ({ bareMicros }) => bareMicros.got),
       value('CPU per bare https.request', 'µs', ({ bareMicros }) => bareMicros['https.request']),
     ],
   };
 }
 
-function describe({ perSecond, cpu, bareMicros }: Round): string {
+function describe({ perSecond, cpuMicros, bareMicros }: Round): string {
   return (
-    `${perSecond.toFixed(0)}/s, ${(cpu['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; ` +
+    `${perSecond.toFixed(0)}/s, ${(cpuMicros['worker'] ?? 0).toFixed(0)} µs of the worker’s CPU a mail; ` +
     `a bare got post ${bareMicros.got.toFixed(0)}`
   );
 }

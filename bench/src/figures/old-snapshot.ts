@@ -92,9 +92,9 @@ async function passTimes(port: number) {
   return { seconds: page.read(PASS_SECONDS), count: page.read(PASS_COUNT) };
 }
 
-/** One statement is one snapshot. */
+/** Holds a snapshot with a statement that runs during `work`. */
 async function holdingSnapshot<T>(database: BenchDatabase, work: () => Promise<T>): Promise<T> {
-  const sleep = 'select pg_sleep(600)';
+  const sleep = 'select pg_sleep(600)'; // longer than the time limit of the figure
   const cancelled = database.query(sleep).then(
     () => new Error('the snapshot was let go'),
     (error: unknown) => error,

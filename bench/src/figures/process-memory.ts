@@ -110,7 +110,7 @@ function measurement(runs: readonly Run[], count: number): Outcome {
     runs.map(({ samples }) => {
       const [first, ...others] = samples.filter(({ deliveries }) => deliveries >= from * count);
       return [
-        ...(first === undefined ? [] : [first]), // a short run may have no other
+        ...(first === undefined ? [] : [first]), // the only one, when a quick run has none up to `to`
         ...others.filter(({ deliveries }) => deliveries <= to * count),
       ].map(({ deliveries, bytes }) => [deliveries, bytes[name]] as const);
     });

@@ -13,7 +13,7 @@ interface Scene {
   readonly withWorker: boolean;
   /** True: measures Redis until the deliveries are due. False: until the relay adds no more jobs. */
   readonly untilDue?: boolean;
-  /** Multiplies the number of webhooks of the other figures. */
+  /** Multiplies `backlogWebhooks`. */
   readonly webhooksTimes: number;
 }
 
@@ -124,7 +124,8 @@ async function settledMemory(redis: Redis, settledMs: number): Promise<number> {
 
 async function highestFor(redis: Redis, watchMs: number): Promise<number> {
   let highest = 0;
-  for (const begun = performance.now(); performance.now() - begun < watchMs;) {
+  const begun = performance.now();
+  while (performance.now() - begun < watchMs) {
     highest = Math.max(highest, await usedMemory(redis));
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
   }

@@ -6,16 +6,17 @@ import type { ProcessName } from '@postrider/testing';
 import { addKey } from '../load/api-traffic.ts';
 import { BARE_CONCURRENCY, measureBareMicros } from '../load/bare-burst.ts';
 import type { BareMicros } from '../load/bare-burst.ts';
-import { everyProcess, sumOf, watchCpu } from '../load/cpu-watch.ts';
-import type { CpuSeconds } from '../load/cpu-watch.ts';
+import { everyProcess, scaled, sumOf, watchCpu } from '../load/cpu-watch.ts';
+import type { ByProcess } from '../load/cpu-watch.ts';
 import { postAtRate, postRequests } from '../load/post-requests.ts';
 import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { monotonicMs } from '../monotonic.ts';
 import { judging } from '../result/result.ts';
 
 const CONCURRENCY = 16;
-const WITHIN_MS = 120_000;
-/** The processes of the product on the path of an event, and its servers. */
+const ARRIVAL_TIMEOUT_MS = 120_000;
+
+/** How the roles of the product share processes. */
 interface Shape {
   readonly processes: readonly ProcessName[];
   readonly env: Readonly<Record<string, string>>;
@@ -32,18 +33,19 @@ const TOGETHER: Shape = {
   env: { ROLES: SEPARATE.processes.join(',') },
   inWords: 'api, relay and worker share one process (`start:all`)',
 };
+
 /** Requests per second. */
 const RATES = [100, 10] as const;
 
 interface Round {
   readonly perSecond: number;
   /** Microseconds of CPU per event, by process. */
-  readonly eventMicros: CpuSeconds;
+  readonly eventMicros: ByProcess;
   readonly bareMicros: BareMicros;
   /** From the request until the endpoint has the whole body, at the higher rate. */
   readonly arrivedMs: readonly number[];
-  /** Percent of a core, by process and rate. Rate 0 is idle. */
-  readonly percent: readonly CpuSeconds[];
+  /** Percent of a core by process, for each of `RATES`, and then without requests. */
+  readonly percent: readonly ByProcess[];
 }
 
 export const requestToArrival: Figure = {
@@ -92,15 +94,15 @@ async function prepare(
   const request = { port, key: await addKey(installation, accountId), path: '/v1/suppressions', bodyOf };
 
   /** @returns seconds of CPU per process while the work runs */
-  async function cpuOf(work: () => Promise<unknown>): Promise<CpuSeconds> {
+  async function cpuOf(work: () => Promise<unknown>): Promise<ByProcess> {
     const cpu = watchCpu(everyProcess(fixture, installation, receiver.pid));
     await work();
     return cpu();
   }
 
-  /** @returns the arrival time of the last event */
-  async function arrivals(count: number): Promise<number> {
-    const lastAtMs = await receiver.call('reached', { count, withinMs: WITHIN_MS });
+  /** @returns the arrival time of the last event, once all outcomes are recorded */
+  async function lastArrival(count: number): Promise<number> {
+    const lastAtMs = await receiver.call('reached', { count, withinMs: ARRIVAL_TIMEOUT_MS });
     await installation.drained(webhooks);
     return lastAtMs;
   }
@@ -109,19 +111,21 @@ async function prepare(
     await receiver.call('reset', null);
     let dueAtMs: readonly number[] = [];
     const begun = monotonicMs();
-    const first = made;
+    const madeBefore = made;
     const used = await cpuOf(async () => {
       dueAtMs = await postAtRate({ ...request, status: 201 }, { perSecond, seconds });
-      await arrivals(dueAtMs.length);
+      await lastArrival(dueAtMs.length);
     });
-    const percent = times(used, 100_000 / (monotonicMs() - begun));
+    const tookSeconds = (monotonicMs() - begun) / 1000;
+    const percent = scaled(used, 100 / tookSeconds);
     const arrivedAtMs = new Map(await receiver.call('arrivals', null));
     const events = await installation.database.query<{ id: string; email: string }>(
       `select id, data::json ->> 'to' as email from events where account_id = $1 and id = any ($2)`,
       [accountId, [...arrivedAtMs.keys()]],
     );
     const arrivedMs = events.map(({ id, email }) => {
-      const dueAt = dueAtMs[Number(/\d+/.exec(email)?.[0]) - first - 1] ?? Number.NaN;
+      const number = Number(/\d+/.exec(email)?.[0]); // of the request: see `bodyOf`
+      const dueAt = dueAtMs[number - madeBefore - 1] ?? Number.NaN;
       return (arrivedAtMs.get(id) ?? Number.NaN) - dueAt;
     });
     return { percent, arrivedMs };
@@ -134,22 +138,19 @@ async function prepare(
     let arrivedAt = begun;
     const used = await cpuOf(async () => {
       await postRequests({ ...request, status: 201, count, concurrency: CONCURRENCY });
-      arrivedAt = await arrivals(count);
+      arrivedAt = await lastArrival(count);
     });
-    const [fast, slow] = [await steady(RATES[0], seconds), await steady(RATES[1], seconds)];
+    const fast = await steady(RATES[0], seconds);
+    const slow = await steady(RATES[1], seconds);
     const idle = await cpuOf(() => delay(seconds * 1000));
     return {
       perSecond: (count * 1000) / (arrivedAt - begun),
-      eventMicros: times(used, 1e6 / count),
+      eventMicros: scaled(used, 1e6 / count),
       bareMicros,
       arrivedMs: fast.arrivedMs,
-      percent: [fast.percent, slow.percent, times(idle, 100 / seconds)],
+      percent: [fast.percent, slow.percent, scaled(idle, 100 / seconds)],
     };
   };
-}
-
-function times(cpu: CpuSeconds, factor: number): CpuSeconds {
-  return Object.fromEntries(Object.entries(cpu).map(([name, seconds]) => [name, seconds * factor]));
 }
 
 function measurement(rounds: readonly Round[], ours: readonly string[]): Outcome {

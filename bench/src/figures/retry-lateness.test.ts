@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { latenessMs } from './retry-lateness.ts';
+import { retryLatenessMs } from './retry-lateness.ts';
 
 test('a retry within the precision of the clocks is on time', () => {
-  expect([-50, -1, 0, 7.5].map(latenessMs)).toEqual([0, 0, 0, 7.5]);
+  expect([-50, -1, 0, 7.5].map(retryLatenessMs)).toEqual([0, 0, 0, 7.5]);
 });
 
 test('a retry before its time breaks the contract, and the figure with it', () => {
-  expect(() => latenessMs(-51)).toThrow('a retry started 51 ms before it was due');
+  expect(() => retryLatenessMs(-51)).toThrow('a retry started 51 ms before it was due');
 });

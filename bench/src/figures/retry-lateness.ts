@@ -76,7 +76,7 @@ async function oneRun(
   return late;
 }
 
-/** Retries that `queue` has spread, and those of them that are read: the ones that come due in this time. */
+/** The retries that `queue` has spread, and the time in which those that are read come due. */
 interface SpreadRetries {
   readonly dueWithinSeconds: number;
   readonly pending: number;
@@ -101,11 +101,11 @@ export async function readLateness(
      where a.attempt = 2 and due.seconds > $3 and due.seconds <= $4`,
     [dueWithinSeconds, pending, fromSeconds, untilSeconds],
   );
-  return rows.map(({ late }) => latenessMs(late));
+  return rows.map(({ late }) => retryLatenessMs(late));
 }
 
 /** @throws Error for a retry that started too early, which breaks the contract. */
-export function latenessMs(late: number): number {
+export function retryLatenessMs(late: number): number {
   if (late < -EARLY_MS_MAX) throw new Error(`a retry started ${Math.round(-late)} ms before it was due`);
   return Math.max(0, late);
 }

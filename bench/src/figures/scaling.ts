@@ -9,18 +9,18 @@ import { checkOf, valueOf } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 
-/** Per worker and lane. */
+/** Slots of each lane in each worker. */
 const SLOTS = 4;
-/** What the relay allows an account that is alone, for each worker. So few leave a core half idle. */
+/** For each worker, the relay lets the only account have this many in flight. They leave a core half idle. */
 const IN_FLIGHT = announcedSlots({ deliveryConcurrency: SLOTS, slowLaneConcurrency: SLOTS });
 const ENDPOINT_TAKES_SECONDS = 0.05;
 /** The rate of one worker if only the endpoints took time. */
 const CEILING_PER_SECOND = IN_FLIGHT / ENDPOINT_TAKES_SECONDS;
 /** Above this busy share no core is left for another worker. */
 const CORES_FULL = 0.9;
-const EACH_WARM_UP = 4;
+const WARM_UP_EVENTS_PER_WEBHOOK = 4;
 /** The relay learns with the second event that the endpoints answer. Then all events use the fast lane. */
-const WARM_UPS = 2;
+const WARM_UP_BURSTS = 2;
 
 export const scaling: Figure = {
   id: 'scaling',
@@ -39,7 +39,7 @@ export const scaling: Figure = {
     const installation = await fixture.install();
     const endpoints = Array.from(
       { length: fixture.sizes.scalingEndpoints },
-      (_, index) => `${origins[index % origins.length] ?? ''}/after-50-ms`,
+      (_, index) => `${origins[index % origins.length] ?? ''}/after-${ENDPOINT_TAKES_SECONDS * 1000}-ms`,
     );
     const webhooks = await installation.addWebhooks(await installation.addAccount(), endpoints);
     const measure = () => oneRound(fixture, { installation, receiver, webhooks });
@@ -66,7 +66,8 @@ async function oneRound({ sizes }: Pick<Fixture, 'sizes'>, prepared: Prepared): 
   let running = 0;
   for (const workers of sizes.scalingWorkers) {
     for (; running < workers; running += 1) await prepared.installation.start('worker', env);
-    for (let n = 0; n < WARM_UPS; n += 1) await burst(prepared, EACH_WARM_UP * prepared.webhooks.length);
+    const warmUpEvents = WARM_UP_EVENTS_PER_WEBHOOK * prepared.webhooks.length;
+    for (let n = 0; n < WARM_UP_BURSTS; n += 1) await burst(prepared, warmUpEvents);
     const count = Math.round(sizes.scalingSeconds * workers * CEILING_PER_SECOND);
     steps.push({ workers, ...(await burst(prepared, count)) });
   }
@@ -91,18 +92,20 @@ async function burst(
 }
 
 function measurement(workerCounts: readonly number[], rounds: readonly (readonly Step[])[]): Outcome {
+  const [fewest = 1, ...several] = workerCounts;
   const stepsOf = (workers: number) =>
-    rounds.map((steps) => ({ step: stepWith(steps, workers), one: stepWith(steps, workerCounts[0] ?? 1) }));
+    rounds.map((steps) => ({ step: stepWith(steps, workers), first: stepWith(steps, fewest) }));
   const shares = (workers: number): number[] =>
-    stepsOf(workers).map(({ step, one }) => (step.perSecond * one.workers) / (one.perSecond * step.workers));
+    stepsOf(workers).map(
+      ({ step, first }) => (step.perSecond * first.workers) / (first.perSecond * step.workers),
+    );
   const busy = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.coresBusy);
   const rates = (workers: number): number[] => stepsOf(workers).map(({ step }) => step.perSecond);
-  const several = workerCounts.slice(1);
   const isFull = (workers: number): boolean => median(busy(workers)) >= CORES_FULL;
   if (several.every(isFull)) {
     throw new Error(`the cores were full with ${several[0] ?? 0} workers already: nothing to scale with`);
   }
-  const single = median(rates(workerCounts[0] ?? 1));
+  const fewestRate = median(rates(fewest));
   return {
     checks: several
       .filter((workers) => !isFull(workers))
@@ -132,7 +135,7 @@ function measurement(workerCounts: readonly number[], rounds: readonly (readonly
         yLabel: 'deliveries per second',
         series: [
           { name: 'measured (median)', points: workerCounts.map((n) => [n, median(rates(n))]) },
-          { name: 'linear', points: workerCounts.map((n) => [n, (n * single) / (workerCounts[0] ?? 1)]) },
+          { name: 'linear', points: workerCounts.map((n) => [n, (n * fewestRate) / fewest]) },
         ],
       },
     ],

@@ -31,9 +31,9 @@ export const slowProvider: Figure = {
   limitSeconds: 480,
   async run(fixture) {
     const rounds = new Map<number, ReturnType<typeof judging<Round>>>();
-    const { take, round, close } = await prepare(fixture);
+    const { setLatency, round, close } = await prepare(fixture);
     for (const latencyMs of LATENCIES_MS) {
-      await take(latencyMs);
+      await setLatency(latencyMs);
       const count = Math.round(fixture.sizes.slowProviderSeconds * idealRate(latencyMs));
       await round(count); // warm-up: compiles code and opens connections
       const describe = ({ perSecond, barePerSecond }: Round): string =>
@@ -72,7 +72,7 @@ function idealRate(latencyMs: number): number {
 
 interface Prepared {
   /** Sets the provider's time per message. */
-  readonly take: (latencyMs: number) => Promise<void>;
+  readonly setLatency: (latencyMs: number) => Promise<void>;
   /** Sends `count` messages with the product, and as many with the yardstick. */
   readonly round: (count: number) => Promise<Round>;
   readonly close: () => void;
@@ -88,7 +88,7 @@ async function prepare(fixture: Fixture): Promise<Prepared> {
   await installation.start('worker', { MAIL_PROVIDER: 'smtp', SMTP_URL: `smtp://127.0.0.1:${port}` });
   const bare = openBareMail(port, SLOTS);
   return {
-    take: (latencyMs) => provider.call('take', latencyMs),
+    setLatency: (latencyMs) => provider.call('setLatency', latencyMs),
     async round(count) {
       const barePerSecond = await bare.rate(count);
       await queueMail(installation, accountId, count);

@@ -1,5 +1,6 @@
 /**
- * The layers between Node and a route of the API, in the order in which the figure adds them to bare Express.
+ * The layers between Node and a route of the API. The figure adds them to bare Express in this order. A
+ * `reason` says why the layer may cost more than the aim of the figure.
  */
 export const API_LAYERS = [
   { id: 'id', name: 'request id, common headers, context', reason: null },

@@ -36,6 +36,7 @@ export async function createApiTraffic(
     authorization: `Bearer ${await addKey(installation)}`,
     'content-type': 'application/json',
   };
+  const base = `http://127.0.0.1:${api.port}/v1`;
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
   failed.catch(() => undefined); // the caller may stop without awaiting it
@@ -44,7 +45,6 @@ export async function createApiTraffic(
   const answers = { answered: 0, refused: 0 };
 
   async function request(number: number): Promise<void> {
-    const base = `http://127.0.0.1:${api?.port ?? 0}/v1`;
     const answer =
       number % EMAIL_EVERY === 0
         ? await fetch(`${base}/emails`, { method: 'POST', headers, body: EMAIL })

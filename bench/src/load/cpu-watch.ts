@@ -3,11 +3,11 @@ import type { Installation } from '../fixture/installation.ts';
 import { cpuSecondsOf, requireProcessFigures } from '../fixture/process-figures.ts';
 import type { Measured } from '../fixture/process-figures.ts';
 
-/** Seconds of CPU, by process. */
-export type CpuSeconds = Readonly<Record<string, number>>;
+/** A number for each process, by its name. */
+export type ByProcess = Readonly<Record<string, number>>;
 
-/** @returns a function that gives the CPU of each process since this call */
-export function watchCpu(processes: readonly (readonly [name: string, Measured])[]): () => CpuSeconds {
+/** @returns a function that gives the seconds of CPU that each process has used since this call */
+export function watchCpu(processes: readonly (readonly [name: string, Measured])[]): () => ByProcess {
   requireProcessFigures();
   const now = (): number[] => processes.map(([, measured]) => cpuSecondsOf(measured));
   const before = now();
@@ -22,8 +22,12 @@ export function watchCpu(processes: readonly (readonly [name: string, Measured])
 }
 
 /** @returns NaN when a process was not watched */
-export function sumOf(cpu: CpuSeconds, names: readonly string[]): number {
-  return names.reduce((sum, name) => sum + (cpu[name] ?? Number.NaN), 0);
+export function sumOf(numbers: ByProcess, names: readonly string[]): number {
+  return names.reduce((sum, name) => sum + (numbers[name] ?? Number.NaN), 0);
+}
+
+export function scaled(numbers: ByProcess, factor: number): ByProcess {
+  return Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, number * factor]));
 }
 
 /** Everything on the path of a delivery: the product's processes, its servers and the receiver. */

@@ -5,15 +5,15 @@ import { monotonicMs } from '../monotonic.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';
 import type { RoleProcess } from '../roles/role-process.ts';
 import { everyProcess, watchCpu } from './cpu-watch.ts';
-import type { CpuSeconds } from './cpu-watch.ts';
+import type { ByProcess } from './cpu-watch.ts';
 
 export interface Burst {
   /** From the commit of the burst to the arrival of its last event. */
   readonly seconds: number;
   /** From the commit until the last outcome is recorded. */
   readonly cpuWindowSeconds: number;
-  /** The CPU of each process in that window. */
-  readonly cpu: CpuSeconds;
+  /** Seconds of CPU of each process in that window. */
+  readonly cpu: ByProcess;
 }
 
 const ARRIVAL_TIMEOUT_MS = 120_000;

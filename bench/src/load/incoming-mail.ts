@@ -12,18 +12,18 @@ export interface MailTarget {
 }
 
 /** An accepted message. Times are milliseconds of the machine's monotonic clock. */
-export interface TakenMail {
+export interface AcceptedMail {
   /** `Message-ID`, without brackets. */
   readonly id: string;
   /** When its last byte was written to the socket. */
   readonly endedAtMs: number;
   /** When its 250 arrived. */
-  readonly takenAtMs: number;
+  readonly acceptedAtMs: number;
 }
 
 /** The product accepts 100 messages per session. */
 const MESSAGES_PER_SESSION = 100;
-const LANES_MAX = 16;
+const CONNECTIONS_MAX = 16;
 
 /**
  * Sends messages over parallel connections as fast as they are accepted. @throws Error when one is refused
@@ -32,7 +32,7 @@ export async function sendIncoming(target: MailTarget, count: number, connection
   let left = count;
   await Promise.all(
     Array.from({ length: connections }, (_, index) =>
-      withLane(target, index, async (send) => {
+      withConnection(target, index, async (send) => {
         while (left > 0) {
           left -= 1;
           await send();
@@ -46,23 +46,23 @@ export async function sendIncoming(target: MailTarget, count: number, connection
 export async function paceIncoming(
   target: MailTarget,
   rate: { readonly perSecond: number; readonly seconds: number },
-): Promise<TakenMail[]> {
-  const lanes = Array.from({ length: LANES_MAX }, (_, index) => new Lane(target, index));
-  const idle = [...lanes];
-  const waiting: ((lane: Lane) => void)[] = [];
+): Promise<AcceptedMail[]> {
+  const connections = Array.from({ length: CONNECTIONS_MAX }, (_, index) => new Connection(target, index));
+  const idle = [...connections];
+  const waiting: ((free: Connection) => void)[] = [];
   try {
     return await atSteadyRate(rate, async () => {
-      const lane = idle.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)));
+      const connection = idle.pop() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)));
       try {
-        return await lane.send();
+        return await connection.send();
       } finally {
         const next = waiting.shift();
-        if (next === undefined) idle.push(lane);
-        else next(lane);
+        if (next === undefined) idle.push(connection);
+        else next(connection);
       }
     });
   } finally {
-    for (const lane of lanes) lane.close();
+    for (const connection of connections) connection.close();
   }
 }
 
@@ -75,7 +75,7 @@ export function floodIncoming(
   let over = false;
   const flooding = Promise.all(
     Array.from({ length: connections }, (_, index) =>
-      withLane(target, index, async (send) => {
+      withConnection(target, index, async (send) => {
         while (!over) {
           await send();
           sent += 1;
@@ -93,24 +93,24 @@ export function floodIncoming(
   };
 }
 
-async function withLane(
+async function withConnection(
   target: MailTarget,
   index: number,
-  work: (send: () => Promise<TakenMail>) => Promise<void>,
+  work: (send: () => Promise<AcceptedMail>) => Promise<void>,
 ): Promise<void> {
-  const lane = new Lane(target, index);
+  const connection = new Connection(target, index);
   try {
-    await work(() => lane.send());
+    await work(() => connection.send());
   } finally {
-    lane.close();
+    connection.close();
   }
 }
 
 /**
- * A kept connection, renewed when its session has reached the limit of messages. Each lane has an address of its
- * own, because the product limits the sessions and the bytes of one address. Linux has all of 127.0.0.0/8.
+ * A kept connection, renewed when its session has reached the limit of messages. Each has its own address,
+ * because the product limits the sessions and the bytes of one address. Linux has all of 127.0.0.0/8.
  */
-class Lane {
+class Connection {
   readonly #target: MailTarget;
   readonly #from: string;
   #client: SmtpClient | null = null;
@@ -121,7 +121,7 @@ class Lane {
     this.#from = `127.0.1.${index + 1}`;
   }
 
-  async send(): Promise<TakenMail> {
+  async send(): Promise<AcceptedMail> {
     if (this.#messages % MESSAGES_PER_SESSION === 0) await this.#connect();
     this.#messages += 1;
     const client = this.#open();
@@ -133,7 +133,7 @@ class Lane {
     await client.flushed();
     const endedAtMs = monotonicMs();
     expectCode(await client.answer(), '250');
-    return { id, endedAtMs, takenAtMs: monotonicMs() };
+    return { id, endedAtMs, acceptedAtMs: monotonicMs() };
   }
 
   close(): void {

@@ -11,7 +11,7 @@ export interface Backlog {
 
 /**
  * Inserts outstanding deliveries directly, in turn for the webhooks, and then vacuums the table as autovacuum
- * would. All belong to one event: no process reads it before they are due.
+ * would. All belong to one event, because no figure attempts them.
  */
 export async function queueBacklog(
   database: BenchDatabase,

@@ -20,7 +20,7 @@ export interface Serving {
   readonly count: number;
   /** Makes the requests. */
   readonly request: (port: number) => Promise<void>;
-  /** The statements that count; see `countCalls`. */
+  /** A SQL condition on the statements that `countCalls` counts. Default: all. */
   readonly counted?: string;
   /** The word for a request in progress lines. */
   readonly noun: string;

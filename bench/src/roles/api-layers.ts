@@ -25,7 +25,7 @@ import type { ApiLayer } from '../load/api-layers.ts';
 export const LAYERED_PATH = '/v1/suppressions';
 
 interface LayersWish {
-  /** The number of `API_LAYERS`, from the first. */
+  /** How many of `API_LAYERS` the route has, from the first. */
   readonly count: number;
   /** The database with the keys. */
   readonly databaseUrl: string;
@@ -71,8 +71,10 @@ function layered(has: (layer: ApiLayer) => boolean, apiKeys: ApiKeyStore): Reque
 
   async function served(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const written = bearerKey(request.headers.authorization);
-    const key = has('key') && written !== null ? await apiKeys.findActive(apiKeyDigest(written)) : null;
-    if (has('key') && key === null) throw new Error('the key is not known');
+    if (has('key')) {
+      const key = written === null ? null : await apiKeys.findActive(apiKeyDigest(written));
+      if (key === null) throw new Error('the key is not known');
+    }
     const body = has('body')
       ? await readLimited(bodies, request, response)
       : { ok: true, body: (request as express.Request).body as unknown };

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 export interface BareSmtpCommands extends Record<string, (argument: never) => unknown> {
-  /** Starts the server. It answers at once. @returns the port on 127.0.0.1 */
+  /** Starts the server, without a delay. @returns the port on 127.0.0.1 */
   readonly listen: (argument: null) => Promise<number>;
   /** Sets the time before each answer to a message. */
-  readonly take: (latencyMs: number) => void;
+  readonly setLatency: (latencyMs: number) => void;
 }
 
 /** The yardstick: smtp-server discards every message and answers 250, at once or after a delay. */
@@ -32,7 +32,7 @@ export function bareSmtpCommands(): BareSmtpCommands {
       await once(server.server, 'listening');
       return (server.server.address() as AddressInfo).port;
     },
-    take(ms) {
+    setLatency(ms) {
       latencyMs = ms;
     },
   };

@@ -60,7 +60,7 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
       const begun = monotonicMs();
       const end = begun + seconds * 1000;
       let committed = 0;
-      const lane = async (): Promise<void> => {
+      const commitUntilEnd = async (): Promise<void> => {
         while (monotonicMs() < end) {
           await database.transactions.run(async (tx) => {
             await writeCause(tx);
@@ -69,7 +69,7 @@ export function callerCommands(databaseUrl: string, connections: number): Caller
           committed += 1;
         }
       };
-      await Promise.all(Array.from({ length: concurrency }, lane));
+      await Promise.all(Array.from({ length: concurrency }, commitUntilEnd));
       return committed / ((monotonicMs() - begun) / 1000);
     },
   };

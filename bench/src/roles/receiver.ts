@@ -10,7 +10,7 @@ import { monotonicMs } from '../monotonic.ts';
 export type Behaviour = 'at-once' | `after-${number}-ms` | 'tail' | 'fail' | 'fail-half' | 'never' | 'drip';
 
 const DRIP_EVERY_MS = 1_000;
-/** Most answers come at once; one in a hundred takes two seconds. */
+/** The endpoint `tail`: one answer in a hundred takes two seconds, the others come at once. */
 const TAIL_EVERY = 100;
 const TAIL_MS = 2_000;
 

@@ -18,7 +18,7 @@ type Answer =
 /** A process of the tool. It is separate, so that its CPU time can be measured. */
 export interface RoleProcess<C extends Commands> {
   readonly pid: number;
-  /** @throws Error the error of the process, or that it has ended */
+  /** @throws Error with the error of the process, or when the process has ended */
   call<K extends keyof C & string>(
     command: K,
     argument: Parameters<C[K]>[0],
@@ -68,7 +68,8 @@ export function startRole<C extends Commands>(
         const request: Request = { id: ++lastId, command, argument };
         waiting.set(request.id, { resolve, reject });
         child.send(request, (error) => {
-          if (error === null || !waiting.delete(request.id)) return;
+          if (error === null) return;
+          waiting.delete(request.id);
           reject(error);
         });
       });
