@@ -5,9 +5,7 @@ import { isolationFigure } from './isolation-figure.ts';
 const RETRY_WITHIN_SECONDS = 30;
 const LATE_ACCOUNTS = 8;
 const LATE_MS = 9_000;
-/**
- * An account may have a quarter of all slots in flight. Two accounts fill the fast lane, which has a third.
- */
+/** The worst case of `ACCOUNT_SHARE`: three accounts turn slow together. */
 const BUSY_ACCOUNTS = 3;
 
 export const neverAnswers = isolationFigure({

@@ -19,6 +19,7 @@ const MAIL_CONNECTIONS = 8;
 const MAIL_BYTES = 10 * 1024 * 1024;
 
 interface Round {
+  /** The p99 of the healthy endpoint, in milliseconds. */
   readonly alone: number;
   readonly beside: number;
   readonly messagesPerSecond: number;
@@ -49,15 +50,18 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome>
   const caller = fixture.caller(installation, CALLER_CONNECTIONS);
   const load = (seconds: number) => measureArrivals({ receiver, caller, accountId, perSecond, seconds });
 
-  async function oneRun(isFlooded: boolean): Promise<Omit<Round, 'alone' | 'beside'> & { p99: number }> {
+  async function oneRun(
+    where: 'alone' | 'beside it',
+  ): Promise<Omit<Round, 'alone' | 'beside'> & { p99: number }> {
     await startAnew(installation);
     await warmUp(installation, webhooks, load);
-    const flood = isFlooded
-      ? floodIncoming(
-          { port: (await mail.start(installation)).port, to, bytes: MAIL_BYTES },
-          MAIL_CONNECTIONS,
-        )
-      : null;
+    const flood =
+      where === 'beside it'
+        ? floodIncoming(
+            { port: (await mail.start(installation)).port, to, bytes: MAIL_BYTES },
+            MAIL_CONNECTIONS,
+          )
+        : null;
     const begunAtMs = monotonicMs();
     await delay(isolation.leadInSeconds * 1000);
     const busyShare = watchCores();
@@ -70,8 +74,8 @@ async function measure(fixture: Fixture, mail: InboundFixture): Promise<Outcome>
   }
 
   const oneRound = async (): Promise<Round> => {
-    const { p99: alone } = await oneRun(false);
-    const { p99: beside, ...rest } = await oneRun(true);
+    const { p99: alone } = await oneRun('alone');
+    const { p99: beside, ...rest } = await oneRun('beside it');
     return { alone, beside, ...rest };
   };
   return measurement(await measureRounds(fixture, oneRound, describe));

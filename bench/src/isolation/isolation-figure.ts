@@ -13,15 +13,15 @@ import type { RoleProcess } from '../roles/role-process.ts';
 import { FULL } from '../sizes.ts';
 import type { Sizes } from '../sizes.ts';
 
-/** A disturbance of the healthy endpoint. */
+/** A load beside the healthy endpoint. */
 export interface Disturbance {
   readonly id: string;
   readonly title: string;
-  /** Sentences about it, for the page. */
+  /** The sentences of the page about this load. */
   readonly how: string;
-  /** The number of accounts that own its endpoints, in turn. Default: 1. */
+  /** The number of accounts that own the endpoints, in turn. Default: 1. */
   readonly accounts?: number;
-  /** The load's duration before the measurement, also alone. Default: that of the sizes. */
+  /** The healthy load's duration before the measured time, also alone. Default: that of the sizes. */
   readonly leadInSeconds?: (sizes: Sizes) => number;
   /** @param origins of a second receiver, on the same hosts as the healthy endpoint */
   readonly endpoints: (sizes: Sizes, origins: readonly string[]) => string[];
@@ -30,7 +30,7 @@ export interface Disturbance {
    * BESIDE_AT_MOST}.
    */
   readonly besideAtMostOnFullCores?: number;
-  /** Inserts its deliveries and wakes the relay. */
+  /** Inserts deliveries for `endpoints`, and wakes the relay. */
   queue(installation: Installation, webhooks: readonly WebhookId[], sizes: Sizes): Promise<void>;
 }
 
@@ -60,8 +60,8 @@ export function isolationFigure(disturbance: Disturbance): Figure {
     async run(fixture) {
       const prepared = await prepare(fixture, disturbance);
       const oneRound = async (): Promise<Round> => {
-        const { p99: alone } = await oneRun(fixture, prepared, disturbance, false);
-        const { p99: beside, ...rest } = await oneRun(fixture, prepared, disturbance, true);
+        const { p99: alone } = await oneRun(fixture, prepared, disturbance, 'alone');
+        const { p99: beside, ...rest } = await oneRun(fixture, prepared, disturbance, 'beside it');
         return { alone, beside, ...rest };
       };
       const rounds = await measureRounds(fixture, oneRound, describe);
@@ -80,6 +80,7 @@ interface Prepared {
 }
 
 interface Round {
+  /** The p99 of the healthy endpoint, in milliseconds. */
   readonly alone: number;
   readonly beside: number;
   readonly starving: number;
@@ -125,7 +126,7 @@ async function oneRun(
   { sizes }: Fixture,
   prepared: Prepared,
   disturbance: Disturbance,
-  isBeside: boolean,
+  where: 'alone' | 'beside it',
 ): Promise<{ p99: number; starving: number; coresBusy: number }> {
   const { installation, receiver, caller, healthyAccount: accountId, healthy } = prepared;
   const { seconds } = sizes.isolation;
@@ -133,7 +134,7 @@ async function oneRun(
   await startAnew(installation);
   const load = (forSeconds: number) => measureArrivals({ ...steady, seconds: forSeconds });
   await warmUp(installation, healthy, load);
-  if (isBeside) await disturbance.queue(installation, prepared.disturbing, sizes);
+  if (where === 'beside it') await disturbance.queue(installation, prepared.disturbing, sizes);
   const leadInSeconds = disturbance.leadInSeconds?.(sizes) ?? sizes.isolation.leadInSeconds;
   await load(leadInSeconds);
   const busyShare = watchCores();

@@ -13,7 +13,7 @@ import { medianBySecond, NOT_MEASURED, P99_MS_MAX, recoveryOf, TIMES_UNDISTURBED
 import type { Recovery } from './recovery.ts';
 
 /** A disturbance of the load. */
-interface Stumble {
+interface Disturbance {
   readonly id: string;
   readonly title: string;
   /** Sentences about it, for the page. */
@@ -21,7 +21,7 @@ interface Stumble {
   /** True: the load begins without running processes. False: with warm processes. */
   readonly cold: boolean;
   /** Disturbs the running load. Resolves when the disturbance is over. */
-  stumble(installation: Installation, sizes: Sizes): Promise<void>;
+  disturb(installation: Installation, sizes: Sizes): Promise<void>;
 }
 
 const TENANTS = ['A', 'B'] as const;
@@ -38,17 +38,17 @@ const HOW =
   `warm; then, in a load of its own, over ${windowSeconds} seconds that begin ${withinSeconds} seconds after the disturbance is over.`;
 
 /** The figure of one disturbance. */
-function recoveryFigure(stumble: Stumble): Figure {
+function recoveryFigure(disturbance: Disturbance): Figure {
   return {
-    id: stumble.id,
-    title: stumble.title,
+    id: disturbance.id,
+    title: disturbance.title,
     group: 'load',
-    how: `${stumble.how} ${HOW}`,
+    how: `${disturbance.how} ${HOW}`,
     limitSeconds: 360,
     async run(fixture) {
       const prepared = await prepare(fixture);
-      const measure = () => oneRound(fixture, prepared, stumble);
-      return measurement(stumble, await measureRounds(fixture, measure, describe, ROUNDS_MAX));
+      const measure = () => oneRound(fixture, prepared, disturbance);
+      return measurement(disturbance, await measureRounds(fixture, measure, describe, ROUNDS_MAX));
     },
   };
 }
@@ -81,7 +81,7 @@ async function prepare(fixture: Fixture): Promise<Prepared> {
   };
 }
 
-async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Stumble): Promise<Round> {
+async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Disturbance): Promise<Round> {
   const { installation, webhooks } = prepared;
   const { recovery } = sizes;
   const load = (seconds: number): Promise<Arrival[][]> =>
@@ -103,10 +103,10 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Stu
 
   const disturb = async (): Promise<number> => {
     await wait(recovery.leadInSeconds);
-    await disturbance.stumble(installation, sizes);
+    await disturbance.disturb(installation, sizes);
     return monotonicMs();
   };
-  const lasts = recovery.leadInSeconds + recovery.stumbleSeconds + SPARE_SECONDS;
+  const lasts = recovery.leadInSeconds + recovery.frozenSeconds + SPARE_SECONDS;
   const [overAtMs, arrivals] = await Promise.all([
     disturb(),
     load(lasts + recovery.withinSeconds + recovery.windowSeconds),
@@ -117,7 +117,7 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared, disturbance: Stu
   );
 }
 
-function measurement({ id, title }: Stumble, rounds: readonly Round[]): Outcome {
+function measurement({ id, title }: Disturbance, rounds: readonly Round[]): Outcome {
   const tenants = TENANTS.map((tenant, index) => {
     const recoveries = rounds.map((round) => round[index] ?? NOT_MEASURED);
     return { tenant, recoveries, ...judging(recoveries) };
@@ -173,7 +173,7 @@ export const coldStart = recoveryFigure({
   title: 'Recovery after a cold start under load',
   how: 'Events have been recorded for a second when a relay and a worker are started, after one another.',
   cold: true,
-  async stumble(installation) {
+  async disturb(installation) {
     await installation.start('relay');
     await installation.start('worker');
   },
@@ -182,13 +182,13 @@ export const coldStart = recoveryFigure({
 export const frozenWorker = recoveryFigure({
   id: 'frozen-worker',
   title: 'Recovery after a worker was frozen',
-  how: `Under load the only worker is stopped by SIGSTOP for ${FULL.recovery.stumbleSeconds} seconds, then continued.`,
+  how: `Under load the only worker is stopped by SIGSTOP for ${FULL.recovery.frozenSeconds} seconds, then continued.`,
   cold: false,
-  async stumble({ processes }, { recovery }) {
+  async disturb({ processes }, { recovery }) {
     const worker = processes.find(({ name }) => name === 'worker');
     if (worker === undefined) throw new Error('no worker runs');
     process.kill(worker.pid, 'SIGSTOP');
-    await wait(recovery.stumbleSeconds);
+    await wait(recovery.frozenSeconds);
     process.kill(worker.pid, 'SIGCONT');
   },
 });

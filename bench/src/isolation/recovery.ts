@@ -41,8 +41,8 @@ export function recoveryOf(
 ): Recovery {
   const alone = p99(undisturbed);
   const begunAtMs = disturbed[0]?.begunAtMs ?? Number.NaN;
-  const secondsMs = (disturbed.at(-1)?.committedAtMs ?? Number.NaN) - begunAtMs;
-  const bySecond = Array.from({ length: Math.floor(secondsMs / 1000) }, (_, second) =>
+  const lastedMs = (disturbed.at(-1)?.committedAtMs ?? Number.NaN) - begunAtMs;
+  const bySecond = Array.from({ length: Math.floor(lastedMs / 1000) }, (_, second) =>
     p99(between(disturbed, begunAtMs + second * 1000, 1)),
   );
   const bound = Math.min(P99_MS_MAX, TIMES_UNDISTURBED_MAX * alone);

@@ -146,7 +146,7 @@ function describe({ alone, beside, slow }: Round): string {
   );
 }
 
-/** Like ordinary serverless handlers. Without waiting, 60, 48 and 80 of their attempts are in flight. */
+/** Like ordinary serverless handlers. While none waits, 60, 48 and 80 attempts are in flight: rate × time. */
 export const slowEndpoints: readonly Figure[] = [
   slowEndpointFigure({ id: 'slow-600-ms', takesMs: 600, perSecond: 100 }),
   slowEndpointFigure({ id: 'slow-1200-ms', takesMs: 1_200, perSecond: 40 }),
