@@ -11,8 +11,8 @@ import { readResult } from './publish.ts';
 import type { Check, Result } from './result/result.ts';
 
 /*
- * Runs the tool with small sizes. Tests that it works, not how fast the product is. The long run measures more figures,
- * and tests what they tell.
+ * Runs the tool with small sizes. Tests that the tool works, not how fast the product is. The long run
+ * measures more figures, and tests their results.
  */
 
 const IS_LONG = runs({ usual: 0, long: 1 }) === 1;

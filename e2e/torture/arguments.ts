@@ -1,17 +1,17 @@
 import { parseArgs } from 'node:util';
 
-/** What `npm run torture --` takes. */
+/** The arguments of `npm run torture --`. */
 export interface TortureArguments {
   /** The command as it was typed, for the page. */
   readonly command: string;
   readonly list: boolean;
   readonly long: boolean;
   readonly publish: boolean;
-  /** Numbers of experiments; null: all that the run is made of. */
+  /** The numbers of the chosen experiments. Null: all for CI, or all with `long`. */
   readonly only: readonly number[] | null;
   readonly seed: number;
   readonly minutes: number;
-  /** Of every count, in percent. */
+  /** The share of every count, in percent. */
   readonly percent: number;
   readonly outFolder: string;
 }
@@ -28,6 +28,8 @@ export const USAGE = `usage: npm run torture -- [--list] [--only 3,5] [--seed N]
 `;
 
 const SEEDS = 2 ** 31;
+const MINUTES = 40;
+const LONG_MINUTES = 600;
 
 /** @throws TypeError with a sentence for the user. */
 export function readArguments(args: readonly string[]): TortureArguments {
@@ -44,6 +46,7 @@ export function readArguments(args: readonly string[]): TortureArguments {
       out: { type: 'string', default: '.data/torture' },
     },
   });
+  const minutesDefault = values.long ? LONG_MINUTES : MINUTES;
   return {
     command: ['npm run torture', ...(args.length === 0 ? [] : ['--', ...args])].join(' '),
     list: values.list,
@@ -51,7 +54,7 @@ export function readArguments(args: readonly string[]): TortureArguments {
     publish: values.publish,
     only: values.only === undefined ? null : values.only.split(',').map((text) => wholeNumber('only', text)),
     seed: values.seed === undefined ? Math.floor(Math.random() * SEEDS) : wholeNumber('seed', values.seed),
-    minutes: values.minutes === undefined ? (values.long ? 600 : 40) : wholeNumber('minutes', values.minutes),
+    minutes: values.minutes === undefined ? minutesDefault : wholeNumber('minutes', values.minutes),
     percent: wholeNumber('percent', values.percent),
     outFolder: values.out,
   };

@@ -7,6 +7,7 @@ import { sigtermWithRedisDown } from './experiments/40-sigterm-with-redis-down.t
 import { inboundKilledAtEveryStep } from './experiments/49-inbound-killed-at-every-step.ts';
 import { testExperiments } from './short-experiments.ts';
 
+const IS_LONG = runs({ usual: 0, long: 1 }) === 1;
 /** Other tests of `npm test` show the same. */
 const MORE_IN_LONG = [apiKilledBetweenCommitAndAnswer, flushAll, sigtermWithRedisDown];
 
@@ -14,5 +15,5 @@ testExperiments([
   relayKilledAtEveryStage,
   workerKilledAtEveryStage,
   inboundKilledAtEveryStep,
-  ...MORE_IN_LONG.slice(runs({ usual: MORE_IN_LONG.length, long: 0 })),
+  ...(IS_LONG ? MORE_IN_LONG : []),
 ]);

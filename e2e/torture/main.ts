@@ -18,6 +18,6 @@ if (wanted.list) {
     process.stdout.write(`${String(number).padStart(3)}  ${runs === 'ci' ? '    ' : 'long'}  ${title}\n`);
   }
 } else {
-  // What a failed experiment left behind must not keep the terminal.
+  // A failed experiment may leave timers and sockets, which would keep this process alive.
   process.exit((await torture(wanted, EXPERIMENTS)) ? 0 : 1);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeWithRedis, runs } from '@postrider/testing';
+import type { Experiment } from './harness/experiment.ts';
 import { runExperiment } from './harness/run-experiment.ts';
 import { startServers } from './harness/servers/servers.ts';
 import type { Servers } from './harness/servers/servers.ts';
@@ -10,11 +11,9 @@ import type { Servers } from './harness/servers/servers.ts';
 const SCALE = runs({ usual: 1 / 4, long: 1 });
 const SEEDS = 2 ** 31;
 
-type Experiment = Parameters<typeof runExperiment>[0];
-
 /**
- * Runs these experiments at a quarter of their size, on one Postgres. `npm run torture` runs all experiments. A failure
- * names its seed, and leaves its evidence in .data/torture-short.
+ * Runs these experiments at a quarter of their size, on one Postgres. The long run has their full size. A
+ * failure names its seed, and leaves its evidence in .data/torture-short.
  */
 export function testExperiments(experiments: readonly Experiment[]): void {
   describeWithRedis('torture', () => {

@@ -12,12 +12,16 @@ import { publish } from './report/publish.ts';
 import type { NotRun, TortureResult } from './report/result.ts';
 import { linesOf } from './report/terminal.ts';
 
-/** Runs the experiments one after another, says how each went, and writes the result. @returns whether all held. */
+/**
+ * Runs the experiments one after another, prints the result of each, and writes them.
+ *
+ * @returns true when all held
+ */
 export async function torture(
   wanted: TortureArguments,
   experiments: readonly Experiment[],
 ): Promise<boolean> {
-  const { chosen, skipped } = able(choose(wanted, experiments));
+  const { chosen, skipped } = splitByMachine(choose(wanted, experiments));
   for (const { number, title, why } of skipped) say(`${number} ${title}: skipped, ${why}`);
   if (chosen.length === 0) {
     say('there is no such experiment that can run here; --list names them all');
@@ -54,8 +58,8 @@ function choose({ only, long }: TortureArguments, experiments: readonly Experime
   return experiments.filter((experiment) => long || experiment.runs === 'ci');
 }
 
-/** Parts those that this machine can carry out from those that it cannot. */
-function able(wanted: readonly Experiment[]): {
+/** Separates the experiments that this machine can run from the others. */
+function splitByMachine(wanted: readonly Experiment[]): {
   readonly chosen: readonly Experiment[];
   readonly skipped: readonly NotRun[];
 } {
@@ -98,7 +102,7 @@ async function runAll(
   endsAtMs: number,
 ): Promise<ExperimentResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'postrider-torture-'));
-  // The children of a process go with its exit; without this, an end by a signal would be none.
+  // A signal alone would end this process without its `exit` handlers, which end the child processes.
   process.once('SIGINT', () => process.exit(130));
   process.once('SIGTERM', () => process.exit(143));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -85,7 +85,7 @@ interface SpreadRetries {
 }
 
 /**
- * An ended delivery has no row and no due time. `queue` spreads the due times evenly, so they can be computed.
+ * An ended delivery has no row, so no due time. `queue` spreads due times evenly, so they can be computed.
  *
  * @returns the lateness of each retry in the log, in milliseconds.
  */

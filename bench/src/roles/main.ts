@@ -1,7 +1,7 @@
 import { serveRole } from './role-process.ts';
 import type { Commands } from './role-process.ts';
 
-// The program is dist/bench-role.js: one of the benchmark's own processes. Each loads only what its role needs.
+// The program is dist/bench-role.js: a process of the benchmark. Each process loads only what its role needs.
 serveRole(await commandsOf(process.argv[2] ?? ''));
 
 async function commandsOf(role: string): Promise<Commands> {

@@ -4,7 +4,8 @@ import { monotonicMs } from '../monotonic.ts';
  * Starts work at a steady rate, even while earlier work still runs. This is an open loop: a slow answer does
  * not reduce the load.
  *
- * @param work gets the time at which it should start, on the monotonic clock. A busy machine may start it later.
+ * @param work gets the time at which it should start, on the monotonic clock. A busy machine may start it
+ *   later.
  * @returns the results in the order of their start
  * @throws the first error, once all have ended
  */

@@ -13,7 +13,8 @@ export interface Experiment {
   /** The time limit of `run`. Default: 240, many times the need of a quiet machine. */
   readonly deadlineSeconds?: number;
   /**
-   * True or a wish: its own Postgres, which it may kill. Default: a database on the shared server.
+   * True, or the extra parts: it has its own Postgres, which it may kill. Default: a database on the shared
+   * server.
    */
   readonly ownPostgres?: boolean | PostgresWish;
   /** Returns the reason why this machine cannot run it, or null. It is then skipped. */

@@ -28,8 +28,12 @@ export function createRandom(seed: number): Random {
     },
     some(choices, count) {
       let open = count;
-      // Each is picked by the share of the picks that are open among the choices that are left.
-      return choices.filter((_, n) => next() < open / (choices.length - n) && (open -= 1) >= 0);
+      // The chance of a choice is the number of open picks, divided by the number of choices that are left.
+      return choices.filter((_, n) => {
+        const isPicked = next() < open / (choices.length - n);
+        if (isPicked) open -= 1;
+        return isPicked;
+      });
     },
   };
 }

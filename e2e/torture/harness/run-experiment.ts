@@ -32,7 +32,7 @@ export interface ExperimentResult {
   readonly faults: readonly { readonly name: string; readonly inFlight: readonly number[] }[];
   /** The highest use of memory, files and connections, with the bounds. */
   readonly use: readonly PeakUse[];
-  /** It compared the times of healthy endpoints before and beside trouble (I8). */
+  /** True: it compared the times of healthy endpoints before and beside trouble (I8). */
   readonly comparesNeighbours: boolean;
   readonly claims: readonly Claim[];
   readonly violations: readonly Violation[];

@@ -186,12 +186,12 @@ function notRunLines({ notRun }: TortureResult): string {
   return notRun.map(({ number, title, why }) => `- ${number}, ${title}: ${why}.`).join('\n');
 }
 
-/** Of each thing the experiment that came closest to its bound. */
+/** The experiment that came closest to the bound, for each resource. */
 function peakRows(experiments: readonly ExperimentResult[]): string[][] {
   const all = experiments.flatMap(({ number, use }) => use.map((peak) => ({ ...peak, number })));
   const closest = all.sort((a, b) => b.most / b.max - a.most / a.max);
-  const whats = [...new Set(all.map(({ what }) => what))].sort();
-  return whats.flatMap((wanted) => {
+  const resources = [...new Set(all.map(({ what }) => what))].sort();
+  return resources.flatMap((wanted) => {
     const peak = closest.find(({ what }) => what === wanted);
     if (peak === undefined) return [];
     const { what, most, max, unit, number } = peak;

@@ -9,11 +9,14 @@ interface Bar {
   readonly bound?: number;
 }
 
+// Sizes in pixels.
 const ROW = 22;
 const LEFT = 330;
 const WIDTH = 760;
 const TOP = 40;
 const TEXT_SPACE = 110;
+/** Characters. */
+const LABEL_LENGTH_MAX = 52;
 
 /** How long the system took, after the last fault had healed, to attempt everything that was due. */
 export function recoveryPlot(results: readonly ExperimentResult[]): string {
@@ -25,7 +28,7 @@ export function recoveryPlot(results: readonly ExperimentResult[]): string {
   return barPlot('Recovery after the last fault', bars);
 }
 
-/** Requests that were made twice, and how many attempts were in flight when they might have to be. */
+/** Requests that were made twice, beside the attempts in flight at faults that may repeat them. */
 export function repeatsPlot(results: readonly ExperimentResult[]): string {
   const bars = results.flatMap((result): Bar[] => {
     const { figures } = result;
@@ -45,7 +48,7 @@ export function repeatsPlot(results: readonly ExperimentResult[]): string {
 
 function labelOf({ number, title }: ExperimentResult): string {
   const text = `${number} ${title}`;
-  return text.length > 52 ? `${text.slice(0, 51)}…` : text;
+  return text.length > LABEL_LENGTH_MAX ? `${text.slice(0, LABEL_LENGTH_MAX - 1)}…` : text;
 }
 
 function barPlot(title: string, bars: readonly Bar[]): string {

@@ -1,6 +1,6 @@
 import type { CauseEntry, History, StoredEvent, Violation } from './history.ts';
 
-/** I3, in both directions, and that what was acknowledged exists. */
+/** I3: causes without events, events without causes, and acknowledged causes that do not exist. */
 export interface CauseFindings {
   readonly causesWithoutEvents: number;
   readonly eventsWithoutCauses: number;

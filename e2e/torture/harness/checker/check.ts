@@ -12,14 +12,14 @@ import { findScheduleFaults } from './schedule.ts';
 
 /** The figures of every experiment. */
 export interface Figures {
-  /** Committed. */
+  /** Committed events. */
   readonly events: number;
   /** Events times the endpoints they went to. */
   readonly deliveries: number;
-  /** That reached an endpoint. */
+  /** Requests that reached an endpoint. */
   readonly requests: number;
   readonly faults: number;
-  /** Deliveries and mail. */
+  /** Lost deliveries and lost mail. */
   readonly lost: number;
   readonly deadLetters: number;
   readonly duplicates: number;

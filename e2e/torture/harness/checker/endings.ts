@@ -5,7 +5,7 @@ import type { HistoryIndex } from './index-history.ts';
 /**
  * I5 by the receivers' log. Nothing arrives after a 2xx or a 410, unless the attempt was in flight at a fault
  * in between, or the event was replayed. Nothing arrives for a deleted webhook after the claimed attempts.
- * The log of attempts has no answer that no endpoint gave.
+ * Each answer in the log of attempts was given by the endpoint.
  */
 export function findEndingFaults(history: History, index: HistoryIndex): Violation[] {
   const keys = new Set([...index.receipts.keys(), ...index.attempts.keys(), ...index.deadLetters.keys()]);
@@ -23,7 +23,7 @@ function arrivalsAfterTheEnd(key: DeliveryKey, { rules }: History, index: Histor
   const replays = index.replays.get(key)?.length ?? 0;
   const timedOut = (index.attempts.get(key) ?? []).filter((attempt) => attempt.status === null);
   const ended = receipts.findIndex(
-    (receipt) => endsTheSet(receipt) && !timedOut.some(covers(receipt, rules.earlyToleranceMs)),
+    (receipt) => endsTheSet(receipt) && !timedOut.some(madeRequest(receipt, rules.earlyToleranceMs)),
   );
   const end = receipts[ended];
   if (end?.answeredAtMs == null) return [];
@@ -42,11 +42,11 @@ function endsTheSet(receipt: Receipt): boolean {
 }
 
 /**
- * The endpoint's answer came too late for this attempt. The request may be late, too: it may be in a buffer
- * before a slow endpoint after the worker gave up. The time of its signature shows its attempt (whole
- * seconds, rounded down).
+ * Finds the attempt that made this request. The request may arrive after the end of its attempt, from a
+ * buffer before a slow endpoint. Then the time of its signature shows the attempt (whole seconds, rounded
+ * down).
  */
-function covers(
+function madeRequest(
   { arrivedAtMs, signedAt }: Receipt,
   toleranceMs: number,
 ): (attempt: StoredAttempt) => boolean {
@@ -75,7 +75,7 @@ function inventedAnswers(key: DeliveryKey, index: HistoryIndex): Violation[] {
   return [{ invariant: 'I5', key, text: `${recorded} answers are recorded, ${received} requests arrived` }];
 }
 
-/** A dead letter says how its last set ended. */
+/** A dead letter follows a 410, or a failure of the last attempt of the schedule. */
 function wrongDeadLetters(key: DeliveryKey, history: History, index: HistoryIndex): Violation[] {
   const letter = index.deadLetters.get(key);
   // A refusal makes no request: it may follow any attempt.
@@ -84,13 +84,7 @@ function wrongDeadLetters(key: DeliveryKey, history: History, index: HistoryInde
   if (last === undefined) return [{ invariant: 'I5', key, text: 'became a dead letter without an attempt' }];
   const exhausted = last.attempt === history.rules.retryDelaysMs.length + 1;
   const right = last.status === 410 || (exhausted && !isSuccess(last.status));
-  return right
-    ? []
-    : [
-        {
-          invariant: 'I5',
-          key,
-          text: `became a dead letter at attempt ${last.attempt}, status ${String(last.status)}`,
-        },
-      ];
+  if (right) return [];
+  const text = `became a dead letter at attempt ${last.attempt}, status ${String(last.status)}`;
+  return [{ invariant: 'I5', key, text }];
 }

@@ -44,7 +44,7 @@ export function indexHistory(history: History): HistoryIndex {
   };
 }
 
-/** Its webhook was deleted: its attempts in flight are recorded nowhere. */
+/** True: the webhook was deleted. Then its attempts in flight are not recorded. */
 export function isRemoved(key: DeliveryKey, index: HistoryIndex): boolean {
   return index.webhooks.get(webhookIdOf(key))?.removed != null;
 }

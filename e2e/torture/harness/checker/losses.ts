@@ -18,7 +18,7 @@ export function findLosses(history: History, index: HistoryIndex): Violation[] {
   return [...givenUp(index), ...losses];
 }
 
-/** An experiment may register addresses by itself, to see them refused: it judges them. */
+/** A webhook without an entry was registered by the experiment itself, which judges the refusal. */
 function givenUp(index: HistoryIndex): Violation[] {
   return [...index.deadLetters].flatMap(([key, { lastError }]): Violation[] => {
     const webhook = index.webhooks.get(webhookIdOf(key));

@@ -6,7 +6,8 @@ import type { HistoryIndex } from './index-history.ts';
  * I4: a set has at most 8 attempts, numbered without a gap, none before its time. I5: no attempt follows the
  * end of a set, and there is one set more than replays.
  *
- * It reads the store's log by attempt, and the receivers' log when each line has its attempt.
+ * A set has the attempts of one row in `deliveries`. A replay makes a new row, and so a new set. The check
+ * reads the log of attempts, and also the receivers' log when that has a line for each attempt.
  */
 export function findScheduleFaults(index: HistoryIndex, rules: Rules): Violation[] {
   return [...index.attempts].flatMap(([key, attempts]) => {

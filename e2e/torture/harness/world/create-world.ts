@@ -124,7 +124,7 @@ export async function createWorld(options: WorldOptions): Promise<WorldControl> 
   const proxies: FaultProxy[] = [];
   let apiPort = 0;
 
-  /** A process that is wanted to end from now on. One that has ended by itself must not hide behind that. */
+  /** Notes that the experiment ends this process. It must not have ended by itself before. */
   function expectEnd(process: SystemProcess): void {
     if (!process.running) world.claim('no process ended before its end was wanted', false, process.name);
     processes.expectEnd(process);

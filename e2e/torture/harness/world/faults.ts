@@ -22,7 +22,7 @@ interface InFlight {
 export interface Faults {
   readonly log: readonly FaultEntry[];
   strike(name: string, wish: FaultWish, act: () => unknown): Promise<void>;
-  /** The last fault ends now, not with its act: what was in flight at it may have arrived since. */
+  /** The last fault ends now, and not with its act. Until now, requests that it met in flight may arrive. */
   healed(): void;
 }
 

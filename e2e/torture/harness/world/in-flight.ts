@@ -11,13 +11,16 @@ interface Row {
   readonly attempts: number;
 }
 
-/** True for a row that a worker took at least $1 milliseconds ago. By age, because Postgres' clock may be off. */
+/**
+ * True for a row that a worker took at least $1 milliseconds ago. It compares ages, because Postgres' clock
+ * may be off.
+ */
 const TAKEN = `taken_at <= now() - $1 * interval '1 ms' and leased_until > now()`;
 
 /**
  * The attempts that had begun at a time and are not recorded, each with the number of recorded ones. A worker
- * has taken the delivery, or the endpoint has seen more requests than the log of attempts. A crash of Postgres
- * may undo a lease; then only the endpoint knows.
+ * has taken the delivery, or the endpoint has seen more requests than the log has attempts. A crash of
+ * Postgres may undo a lease. Then only the requests at the endpoint show the attempt.
  */
 export async function readInFlight(
   store: Pick<OpenStore, 'query'>,
@@ -31,7 +34,7 @@ export async function readInFlight(
              where a.event_id = d.event_id and a.webhook_id = d.webhook_id) as attempts
      from deliveries d
      where d.taken_at is not null or d.webhook_id = any ($2)`,
-    // a million others may lie there
+    // Only webhooks with requests: other rows may be a million.
     [nowMs() - begunByMs, [...new Set(receipts.map(({ webhookId }) => webhookId))]],
   );
   const seen = new Map<DeliveryKey, number>();

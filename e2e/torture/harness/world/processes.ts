@@ -7,9 +7,9 @@ import type { ProxiedServer, ServerProxy, StartWish } from './world.ts';
 export interface Processes {
   readonly all: readonly SystemProcess[];
   start(name: ProcessName, wish?: StartWish): Promise<SystemProcess>;
-  /** Marks the end of a process as wanted: it is no crash. */
+  /** The experiment ends this process, so its end is no crash. */
   expectEnd(process: SystemProcess): void;
-  /** The processes that ended without a wish. */
+  /** The processes that ended by themselves. */
   crashed(): SystemProcess[];
   /** Sends SIGTERM to all. @returns the processes that did not exit with 0 in time */
   stopAll(): Promise<SystemProcess[]>;

@@ -19,7 +19,7 @@ export interface Producer {
   record(count: number, wish?: { readonly accountId?: string }): Promise<string[]>;
   /** Like `record`, at a steady rate, until it is stopped. */
   load(wish: { readonly perSecond: number; readonly accountId?: string }): Load;
-  /** Sends messages through the API, 4 at once by default. It sends none again. */
+  /** Sends messages through the API, 4 at once by default. It sends each message once. */
   mail(count: number, wish: MailWish): Promise<void>;
   /** Stops all loads. */
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export interface Producer {
 export interface MailWish {
   readonly through: ApiClient;
   readonly atOnce?: number;
-  /** Ends it early. */
+  /** Starts no new message after its abort. */
   readonly until?: AbortSignal;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { SignatureVerificationError, verifySignature } from '@postrider/receiver';
 import type { Behaviour, Exchange, Reaction, ReceivedRequest } from '@postrider/testing';
 import type { Receipt } from '../checker/history.ts';
+import { nowMs } from '../times.ts';
 
 /** The tolerance that the contract recommends to receivers (section 6.3). */
 const TOLERANCE_SECONDS = 300;
@@ -41,7 +42,6 @@ async function playLogged(
 ): Promise<void> {
   log(receipt);
   const { response } = exchange;
-  const nowMs = (): number => performance.timeOrigin + performance.now();
   // Node reports the end of a write in the next round of the event loop. The sender may have the answer
   // before.
   let writtenAtMs: number | null = null;

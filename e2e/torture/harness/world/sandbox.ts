@@ -12,7 +12,7 @@ const OWNER_DIRECTORY = 0o700;
 
 /**
  * The sandbox renames each message that it accepts to `<email id>.eml`, also one that it has already. So the
- * files show the messages, and the notices of the folder how often each one came.
+ * files show the messages, and the events of the watcher show how often each one came.
  */
 export function watchSandbox(folder: string): SandboxLog {
   mkdirSync(folder, { mode: OWNER_DIRECTORY });

@@ -20,12 +20,13 @@ const MEASURED_AFTER_MS = 2_000;
 const MIB = 1024 * 1024;
 
 /**
- * Per process: twice the use of a worker with 500 dead endpoints. An endless body that is kept fills it in
- * seconds.
+ * Per process: twice the use of a worker with 500 dead endpoints. A worker that kept an endless body would
+ * exceed it within seconds.
  */
 const MEMORY_MIB_MAX = 1_024;
 /**
- * Per process. A worker keeps 128 idle connections to each of the four hosts, and makes some 500 attempts. An API has 500 clients at once. The rest is for files, servers and closing connections.
+ * Per process. A worker keeps 128 idle connections to each of the four hosts, and makes some 500 attempts. An
+ * API has 500 clients at once. The rest is for files, servers and closing connections.
  */
 const OPEN_FILES_MAX = 1_200;
 /** The defaults of DATABASE_POOL_SIZE, and what each role needs besides (docs/operations/scale.md). */
