@@ -2,15 +2,15 @@ import type { Experiment } from '../harness/experiment.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 import { holdAt } from './hold-at.ts';
 
-/** A moment in a relay's pass. Between claim and queue nothing is held: that is what makes it worth dying there. */
+/** A moment in a relay's pass. Without a job, only the end of its lease brings a leased delivery back. */
 interface Moment {
   readonly name: string;
-  /** Sets the trap. @returns what waits until the relay stands still there. */
+  /** Sets the trap. @returns a function that waits until the relay stands still there */
   reach(parts: { database: ServerProxy; redis: ServerProxy }): () => Promise<unknown>;
 }
 
 const EVENTS = 40;
-/** Every job is added by a script of BullMQ's, whose key is in the arguments. */
+/** A key of a job's data. It is in the arguments of the script by which BullMQ adds the job. */
 const ADD_JOB = 'deliveryId';
 /** A relay leases at most 8 deliveries of a webhook that it does not know, and adds them together. */
 const FIRST_JOBS = 8;

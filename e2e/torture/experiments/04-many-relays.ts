@@ -2,7 +2,8 @@ import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 
-const RELAYS = [1, 3]; // one more: two at once; then five
+/** Relays that join those that run: two run, then five. */
+const MORE_RELAYS = [1, 3];
 const ENDPOINTS = 6;
 const EVENTS = 150;
 
@@ -18,7 +19,7 @@ export const manyRelays: Experiment = {
     }
     const events = world.scaled(EVENTS);
     await world.start('relay');
-    for (const more of RELAYS) {
+    for (const more of MORE_RELAYS) {
       for (let started = 0; started < more; started += 1) await world.start('relay');
       await world.producer.record(events);
       const before = endpoints.map((endpoint) => endpoint.receipts.length);

@@ -5,11 +5,12 @@ import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 import { holdAt } from './hold-at.ts';
 
-/** A moment in the life of an attempt, and how often the endpoint sees the event when the worker dies there. */
+/** A moment in an attempt, at which the worker is killed. */
 interface Moment {
   readonly name: string;
+  /** How often the endpoint then gets the event. */
   readonly requests: number;
-  /** Sets the trap, makes an event, and resolves when its attempt has come so far and stands still there. */
+  /** Sets the trap, records an event, and resolves when its attempt stands still at this moment. */
   reach(parts: { database: ServerProxy; endpoint: Endpoint; record: () => Promise<unknown> }): Promise<void>;
 }
 
@@ -56,7 +57,7 @@ export const workerKilledAtEveryStage: Experiment = {
 
 interface Parts {
   readonly world: World;
-  /** The workers are behind it. */
+  /** The proxy between the workers and Postgres. */
   readonly database: ServerProxy;
   readonly worker: SystemProcess;
   readonly start: () => Promise<SystemProcess>;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
+import { statusOf } from '../harness/world/api-client.ts';
 import type { World } from '../harness/world/world.ts';
-import { letInAgain } from './let-in-again.ts';
+import { untilApiServes } from './until-api-serves.ts';
 import { underLoad } from './under-load.ts';
 
 const DOWN_MS = 20_000;
@@ -26,7 +27,7 @@ export const redisKilledAndEmpty: Experiment = {
     await world.redis.start();
     world.healed();
     await load.stop();
-    await letInAgain(world);
+    await untilApiServes(world);
     const healed = world.producer.log.length;
     await world.producer.mail(MAILS, { through: world.api });
     const sent = okSince(world, healed);
@@ -42,7 +43,7 @@ function okSince({ producer }: World, before: number): number {
 /** No limit applies to this route. Its event is a cause like those of the producer. */
 async function acceptedMeanwhile(world: World): Promise<void> {
   const answered = await world.api.request('POST', '/v1/suppressions', { email: SUPPRESSED });
-  const status = answered.outcome === 'answered' ? answered.status : answered.outcome;
+  const status = statusOf(answered);
   world.claim(
     'a route without a limit commits its cause while Redis is away',
     status === 201,
@@ -57,7 +58,7 @@ async function acceptedMeanwhile(world: World): Promise<void> {
 /** A request that cannot be counted is refused, and one that is refused leaves nothing behind. */
 async function refusedMeanwhile(world: World): Promise<void> {
   const answered = await world.api.request('POST', '/v1/webhooks', { endpoint: 'https://127.0.0.1:1/' });
-  const status = answered.outcome === 'answered' ? answered.status : answered.outcome;
+  const status = statusOf(answered);
   world.claim('a limited route answers 429 while Redis is away', status === 429, String(status));
   const stored = await world.count('webhooks where endpoint = $1', ['https://127.0.0.1:1/']);
   world.claim('what was refused is not stored', stored === 0, String(stored));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
+import { statusOf } from '../harness/world/api-client.ts';
 import { underLoad } from './under-load.ts';
 
 const FROZEN_MS = 20_000;
@@ -17,7 +18,7 @@ export const redisFrozen: Experiment = {
       const statuses = new Set<string>();
       for (let request = 1; request <= world.scaled(REQUESTS); request += 1) {
         const answered = await world.api.request('GET', '/v1/webhooks');
-        statuses.add(answered.outcome === 'answered' ? String(answered.status) : answered.outcome);
+        statuses.add(String(statusOf(answered)));
       }
       const seen = [...statuses].join(' ');
       world.claim('every request is answered with 429', seen === '429', seen);

@@ -15,7 +15,7 @@ export const redisHalfOpen: Experiment = {
     await world.fault('drop redis', { mayRepeat: false }, () => line.drop());
     const accepted = line.accepted;
     await delay(world.scaled(SILENT_MS));
-    // What was dropped is gone: the old connections are of no use, and only their owners can find that out.
+    // Dropped bytes are gone. Only relay and worker can find out that their old connections are dead.
     line.pass();
     world.healed();
     await world.until('new connections to be made', () => line.accepted > accepted);

@@ -24,7 +24,7 @@ export const redisOutOfMemory: Experiment = {
     const [, refused = '0'] = /^errorstat_OOM:count=(\d+)/m.exec(errors) ?? [];
     world.claim('Redis refused writes', Number(refused) > 0, `${refused} times`);
     await world.fault('jobs are evicted', { mayRepeat: false }, async () => {
-      // A part of the ballast fits. With nothing left to evict, Redis refuses every write, whatever its policy.
+      // A part of the ballast fits. With nothing left to evict, Redis would refuse every write.
       const limit = (await usedMemoryBytes(world.redis)) + (BALLAST_KEYS * BALLAST_BYTES) / 2;
       await world.redis.command('config', 'set', 'maxmemory', limit);
       await world.redis.command('config', 'set', 'maxmemory-policy', 'allkeys-random');

@@ -6,7 +6,7 @@ import { underLoad } from './under-load.ts';
 
 const DELETIONS = 150;
 const PAUSE_MS = 100;
-/** Each makes two attempts, at an endpoint that fails half of them and is given few at once for that. */
+/** Causes. Each has two attempts. The endpoint fails half of them, so the relay gives it few at once. */
 const PER_SECOND = 20;
 
 export const randomKeysDeleted: Experiment = {

@@ -40,7 +40,11 @@ export const doubledAndStaleJobs: Experiment = {
   },
 };
 
-/** The hand-over that each outstanding delivery waits for, and the one before, in both lanes. @returns how many jobs. */
+/**
+ * Adds jobs for the current claim of each leased delivery, and for the claim before it, in both lanes.
+ *
+ * @returns the number of jobs in each lane
+ */
 async function addAgain(world: World, queue: Producer): Promise<number> {
   const jobs = await world.query<DeliveryJob & Record<string, unknown>>(
     `select id as "deliveryId", claim - back as claim from deliveries, (values (0), (1)) b (back)

@@ -27,7 +27,7 @@ export const postgresKilled: Experiment = {
       await crash(true);
     }
     await load.stop();
-    // Nobody else commits. An outcome that is not on disk yet is lost, and its event is sent again.
+    // No later commit writes to disk. If an outcome is not on disk by now, its event is sent again.
     await world.producer.record(20);
     await world.drained();
     await crash(false);

@@ -85,7 +85,7 @@ async function arrivalsMeanwhile({ receipts }: Endpoint): Promise<number> {
   return receipts.length - before;
 }
 
-/** One statement is one snapshot. @returns what ends it. */
+/** Holds a snapshot with a statement that runs. @returns a function that ends it */
 async function holdSnapshot(world: World): Promise<() => Promise<void>> {
   const ended = world.query(HOLD).then(
     () => undefined,
@@ -104,7 +104,7 @@ const HOLD = 'select pg_sleep(3600)';
 const HOLDERS = `pg_stat_activity where datname = current_database() and query = '${HOLD}' and backend_xmin is not null`;
 
 /**
- * Each row is inserted, leased and deleted in one transaction. No session sees it, and vacuum may not remove it.
+ * Inserts, leases and deletes each row in one transaction. No session sees it, and vacuum may not remove it.
  */
 async function leaveDeadRows(world: World, endpoints: readonly Endpoint[]): Promise<void> {
   const rows = world.scaled(DEAD_OF_EACH_WEBHOOK);

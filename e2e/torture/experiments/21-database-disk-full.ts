@@ -9,7 +9,7 @@ import { startCustomer } from './watchful-customer.ts';
 const DISK_MIB = 320;
 const PER_SECOND = 40;
 const OUTAGES = 4;
-/** Less than a lease: an attempt that cannot be recorded is made again once for an outage, not once for every lease. */
+/** Less than a lease, so that an attempt that cannot be recorded is repeated once per outage. */
 const FULL_MS = (TIMES.leaseSeconds * 1_000) / 2;
 const TOP_UP_EVERY_MS = 50;
 const REFUSALS = 20;
@@ -32,7 +32,7 @@ export const databaseDiskFull: Experiment = {
       await endpoint.arrived(endpoint.receipts.length + PER_SECOND);
       await customer.served();
       await world.fault('the disk is full', { mayRepeat: true }, async () => {
-        const { switched } = await usedUp(world, outage > outages / 2);
+        const { switched } = await keepDiskFull(world, { logToo: outage > outages / 2 });
         world.postgres.disk.free();
         await world.until('Postgres to answer again', () => answersAgain(world));
         await switched;
@@ -50,11 +50,14 @@ export const databaseDiskFull: Experiment = {
   },
 };
 
-/** Keeps the disk full for its time: a checkpoint may give a little back. */
-async function usedUp(world: World, logToo: boolean): Promise<{ readonly switched: Promise<unknown> }> {
+/** Keeps the disk full for `FULL_MS`. A checkpoint may free a little, so it fills the disk repeatedly. */
+async function keepDiskFull(
+  world: World,
+  { logToo }: { readonly logToo: boolean },
+): Promise<{ readonly switched: Promise<unknown> }> {
   const { disk } = world.postgres;
   disk.fill();
-  // Postgres does not outlive a log that cannot be written. The connection may end with it, or wait for long.
+  // Postgres ends when it cannot write its log. The connection may end with it, or wait for long.
   const switched = logToo ? Promise.allSettled([world.query('select pg_switch_wal()')]) : Promise.resolve();
   const endsAtMs = performance.now() + FULL_MS;
   while (performance.now() < endsAtMs) {

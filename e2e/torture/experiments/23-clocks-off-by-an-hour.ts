@@ -10,10 +10,10 @@ const EVENTS = 20;
 /** A lost job comes back when its lease ends. The rest is for a busy machine. */
 const RETRIED_WITHIN_MS = 2 * TIMES.leaseSeconds * 1_000;
 const CLOCKS = [
-  { of: 'relay', offset: '+1h', signedOffHours: 0 },
-  { of: 'relay', offset: '-1h', signedOffHours: 0 },
-  { of: 'worker', offset: '+1h', signedOffHours: 1 },
-  { of: 'worker', offset: '-1h', signedOffHours: -1 },
+  { role: 'relay', offset: '+1h', signedOffHours: 0 },
+  { role: 'relay', offset: '-1h', signedOffHours: 0 },
+  { role: 'worker', offset: '+1h', signedOffHours: 1 },
+  { role: 'worker', offset: '-1h', signedOffHours: -1 },
 ] as const;
 
 export const clocksOffByAnHour: Experiment = {
@@ -26,25 +26,25 @@ export const clocksOffByAnHour: Experiment = {
   lacks: lacksFaketime,
   async run(world) {
     const endpoint = await world.endpoint();
-    // A retry may come early or freeze.
+    // Each event has a retry, which a wrong clock could start early or never.
     endpoint.reacts(failingFirst(1));
-    for (const { of, offset, signedOffHours } of CLOCKS) {
+    for (const { role, offset, signedOffHours } of CLOCKS) {
       const before = endpoint.receipts.length;
       const env = clockOff(offset);
-      const relay = await world.start('relay', of === 'relay' ? { env } : {});
-      const worker = await world.start('worker', of === 'worker' ? { env } : {});
+      const relay = await world.start('relay', role === 'relay' ? { env } : {});
+      const worker = await world.start('worker', role === 'worker' ? { env } : {});
       await world.producer.record(world.scaled(EVENTS));
       await world.drained();
       await world.stop(relay);
       await world.stop(worker);
       const receipts = endpoint.receipts.slice(before);
-      signedOff(world, `${of} at ${offset}`, receipts, signedOffHours);
-      retriedInTime(world, `${of} at ${offset}`, receipts);
+      claimSignedOff(world, `${role} at ${offset}`, receipts, signedOffHours);
+      claimRetriedInTime(world, `${role} at ${offset}`, receipts);
     }
   },
 };
 
-function signedOff(world: World, clock: string, receipts: readonly Receipt[], hours: number): void {
+function claimSignedOff(world: World, clock: string, receipts: readonly Receipt[], hours: number): void {
   const seen = new Set(
     receipts.map(({ signedAt, arrivedAtMs }) =>
       Math.round(((signedAt ?? NaN) * 1000 - arrivedAtMs) / HOUR_MS),
@@ -54,7 +54,7 @@ function signedOff(world: World, clock: string, receipts: readonly Receipt[], ho
   world.claim(`${clock}: signatures are ${hours} hours off`, saw === String(hours), saw);
 }
 
-function retriedInTime(world: World, clock: string, receipts: readonly Receipt[]): void {
+function claimRetriedInTime(world: World, clock: string, receipts: readonly Receipt[]): void {
   const arrivals = Map.groupBy(receipts, ({ eventId }) => eventId);
   const gaps = [...arrivals.values()].map(
     ([first, second]) => (second?.arrivedAtMs ?? NaN) - (first?.arrivedAtMs ?? NaN),

@@ -8,7 +8,7 @@ import { failingFirst } from './failing-first.ts';
 const HOUR_MS = 3_600_000;
 const ROUNDS = 2;
 const PER_SECOND = 10;
-/** So many, and so many failures of each event there, that at any moment some wait for their retry. */
+/** Enough failing endpoints, and failures of each event, that some delivery always waits for its retry. */
 const TROUBLED = 4;
 const FAILURES = 3;
 const ARRIVALS = 40;
@@ -31,17 +31,17 @@ export const databaseClockStepped: Experiment = {
     await world.start('worker');
     for (let round = 1; round <= world.scaled(ROUNDS); round += 1) {
       const load = world.producer.load({ perSecond: PER_SECOND });
-      await goesOn(endpoint);
+      await moreArrive(endpoint);
       await world.stepClock(-HOUR_MS);
       await strand(world);
-      await goesOn(endpoint);
+      await moreArrive(endpoint);
       await world.stepClock(0);
-      await goesOn(endpoint);
+      await moreArrive(endpoint);
       await world.stepClock(HOUR_MS);
-      await goesOn(endpoint);
+      await moreArrive(endpoint);
       await load.stop();
       await world.drained();
-      // Nothing is outstanding: whatever else was dated by the clock that was fast must not matter.
+      // Nothing is outstanding. Other times that the fast clock wrote must not matter.
       await world.stepClock(0);
       await world.producer.record(world.scaled(AFTERWARDS));
       await world.drained();
@@ -49,12 +49,12 @@ export const databaseClockStepped: Experiment = {
   },
 };
 
-/** By the time they have come, events that were recorded after the step are among them. */
-async function goesOn(endpoint: Endpoint): Promise<void> {
+/** Waits for this many arrivals: some are of events that were recorded after the last step. */
+async function moreArrive(endpoint: Endpoint): Promise<void> {
   await endpoint.arrived(endpoint.receipts.length + ARRIVALS);
 }
 
-/** With the queue gone, only leases say what becomes of the retries; and by the clock now they end in an hour. */
+/** Empties the queue. Then only the end of a lease brings a retry back: in an hour, by the slow clock. */
 async function strand(world: World): Promise<void> {
   await world.fault('FLUSHALL', { mayRepeat: false }, () => world.redis.command('flushall'));
   const later = `now() + interval '30 minutes'`;

@@ -8,7 +8,7 @@ import { residentBytes } from './resident-bytes.ts';
 const EVENTS = 6;
 const GROWTH_BYTES_MAX = 100 * 1024 * 1024;
 
-/** What never ends, and the status that its head has told before: a 2xx head decides, whatever follows. */
+/** Endpoints that never end, and the status of a complete head. A 2xx head decides, whatever follows. */
 const ENDLESS: readonly (readonly [name: string, behaviour: Behaviour, status: number | null])[] = [
   ['never answers', hang(), null],
   ['drips its head', dripHead(), null],
@@ -62,7 +62,7 @@ async function attemptsEnded(
   );
   const longest = Math.max(...attempts.map((attempt) => attempt.duration_ms));
   const inTime = longest <= 2 * TIMES.attemptTimeoutMs;
-  const asTold = attempts.every((attempt) => attempt.status === status);
+  const hasStatus = attempts.every((attempt) => attempt.status === status);
   const saw = `${attempts.length} attempts, the longest ${longest} ms`;
-  world.claim(`an endpoint that ${name} holds no slot beyond its time`, inTime && asTold, saw);
+  world.claim(`an endpoint that ${name} holds no slot beyond its time`, inTime && hasStatus, saw);
 }

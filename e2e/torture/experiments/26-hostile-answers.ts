@@ -17,7 +17,7 @@ import type { Behaviour } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
 
-/** How an endpoint answers its first request, and whether that is a 2xx. The second is answered properly. */
+/** How an endpoint answers its first request, and whether that counts as done. Later requests get 200. */
 const ANSWERS: readonly (readonly [name: string, behaviour: Behaviour, done: boolean])[] = [
   ['101 with an upgrade', switchProtocols(), false],
   ['101 without one', switchProtocols({ upgrade: false }), false],

@@ -43,5 +43,6 @@ export const redirectsInwards: Experiment = {
 async function recordedStatuses(world: World): Promise<string> {
   const rows = await world.query<{ status: number }>('select distinct status from attempts order by 1 desc');
   const statuses = rows.map((row) => row.status);
-  return statuses.sort((a, b) => (a === 200 ? 1 : b === 200 ? -1 : a - b)).join(' ');
+  const rank = (status: number): number => (status === 200 ? Infinity : status); // 200 is last
+  return statuses.sort((a, b) => rank(a) - rank(b)).join(' ');
 }

@@ -4,9 +4,9 @@ import { portsWithoutTls, serversWithWrongTls } from './tls-faults.ts';
 import type { TlsFault } from './tls-faults.ts';
 
 const EVENTS = 3;
-/** The first byte of a TLS record that is part of a handshake; anything a worker says begins with one. */
+/** The first byte of a TLS record of a handshake. The first record of a worker is one. */
 const HANDSHAKE_RECORD = 22;
-/** What a request would show of itself. */
+/** Text that a request without TLS would show. */
 const PLAIN_TEXT = /POST \/|HTTP\/1|content-type|[Ss]ervice-[Ss]ignature|email\.sent/;
 
 export const brokenTls: Experiment = {

@@ -4,16 +4,15 @@ import type { Experiment } from '../harness/experiment.ts';
 import type { World } from '../harness/world/world.ts';
 
 /*
- * Only what can be shown with the machine's own name servers, which the worker asks directly: names that can exist
- * nowhere (`.invalid`, RFC 2606), names that are none, and as many at once. A name server that lies, loops, is silent or
- * changes its mind between two questions cannot be put in place of them from outside a worker: its tests are in
- * packages/outbound/src/resolve and transport.test.ts.
+ * Shows names that cannot exist (`.invalid`, RFC 2606), a name that is too long, and many at once. A worker
+ * asks the machine's own name servers, and an experiment cannot replace them. Tests of name servers that lie,
+ * loop, are silent or change their answer are in packages/outbound/src/resolve and transport.test.ts.
  */
 const NAMES = 60;
 const EVENTS = 3;
-/** The default: above what a lookup takes when no name server answers (3 to 5 s), which the harness's own is not. */
+/** The product's default. Without a name server, a lookup takes 3 to 5 s: more than the harness allows. */
 const DEFAULT_TIMEOUT = { DELIVERY_TIMEOUT_MS: '10000' };
-/** DNS knows no label of more than 63 bytes: nobody can be asked. */
+/** A DNS label has at most 63 bytes, so this name cannot be looked up. */
 const NEVER_A_NAME = [`${'x'.repeat(64)}.invalid`];
 
 export const namesThatDoNotResolve: Experiment = {
@@ -48,7 +47,7 @@ export const namesThatDoNotResolve: Experiment = {
     );
     const odd = failed.filter(({ error, status, endpoint }) => {
       const { hostname } = new URL(endpoint);
-      // Without a name server to be reached nobody can know that a name does not exist.
+      // The rest of the error may differ: only a name server can tell that a name does not exist.
       return status !== null || !(error ?? '').startsWith('DNS: ') || !error?.includes(hostname.slice(0, 60));
     });
     world.claim(

@@ -6,7 +6,7 @@ import type { World } from '../harness/world/world.ts';
 interface CorpusRow {
   readonly url: string;
   readonly expect: 'allow' | 'refuse';
-  /** Of a name: what its DNS would say. */
+  /** The answers of DNS, for a URL with a name. */
   readonly resolves_to?: unknown;
   readonly resolves_to_sequence?: unknown;
 }
@@ -22,7 +22,7 @@ export const addressesThatAreRefused: Experiment = {
     const canary = await world.canary();
     await world.start('api');
     await world.start('relay');
-    // None excused: not even the loopback addresses of the harness's own endpoints.
+    // No address is allowed, not even the loopback addresses of the harness's own endpoints.
     await world.start('worker', { env: { DELIVERY_ALLOWED_NETWORKS: '' } });
     const registered = await registerAll(world, [canary.url, ...forbidden()]);
     await world.producer.record(1);
@@ -44,7 +44,7 @@ export const addressesThatAreRefused: Experiment = {
   },
 };
 
-/** Those that are judged by themselves. No name is looked up: what it resolves to here is nobody's promise. */
+/** The URLs that are refused without DNS. A name may have another address on this machine. */
 function forbidden(): string[] {
   const corpus = JSON.parse(readFileSync(CORPUS, 'utf8')) as CorpusRow[];
   return corpus
@@ -53,7 +53,7 @@ function forbidden(): string[] {
     .map((row) => row.url);
 }
 
-/** @returns those that were let in. A refusal is a 4xx. */
+/** @returns the webhooks that the API accepted. It must refuse all others with 422. */
 async function registerAll(world: World, urls: readonly string[]): Promise<{ id: string; url: string }[]> {
   const registered = [];
   const odd = [];

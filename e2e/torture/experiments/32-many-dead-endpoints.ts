@@ -9,9 +9,9 @@ const DEAD = 10_000;
 const HEALTHY = 100;
 const PER_SECOND_EACH = 0.5;
 const ALONE_MS = 20_000;
-/** Nobody listens there (discard, RFC 863): the connection is refused. */
+/** No program uses port 9 (discard, RFC 863), so the connection is refused. */
 const DEAD_PORT = 9;
-/** Of a worker: its two lanes' slots of 256, the connections it keeps, its servers, and its own files. */
+/** A worker's slots, 256 for each lane, its kept connections, and the rest for servers and its own files. */
 const OPEN_FILES_MAX = 2 * 256 + 2 * HEALTHY + 100;
 const DRAINED_WITHIN_MS = 1_800_000;
 
@@ -53,13 +53,13 @@ export const manyDeadEndpoints: Experiment = {
   },
 };
 
-/** On as many addresses as there are, in the half of 127.0.0.0/8 that is not refused. */
+/** Spreads the endpoints over the half of 127.0.0.0/8 that workers do not refuse. */
 function deadUrl(index: number): string {
   const [a, b, c] = [1 + (index % 126), Math.floor(index / 126) % 256, 1 + (index % 254)];
   return `https://127.${a}.${b}.${c}:${DEAD_PORT}/${index}`;
 }
 
-/** 0 where the system does not tell. */
+/** 0 when the system does not report it. */
 async function openFilesOf(process: SystemProcess): Promise<number> {
   return (await fetchMetrics(await process.port())).find('process_open_fds') ?? 0;
 }

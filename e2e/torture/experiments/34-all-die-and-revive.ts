@@ -9,9 +9,9 @@ const ENDPOINTS = 20;
 const EVENTS = 5_000;
 /** Attempts that fail before they revive. */
 const FAILED = 10_000;
-/** Of one webhook in somebody's hands at once, at the most: a constant of the relay. */
+/** The most requests that one endpoint may have at once. */
 const IN_FLIGHT_MAX = 128;
-/** The harness's own would have given up before the endpoints are back. */
+/** With the harness's delays, the deliveries would be given up before the endpoints are back. */
 const RETRY_DELAYS_SECONDS = '5,10,20,40,80,160,320';
 const DRAINED_WITHIN_MS = 2_400_000;
 
@@ -45,7 +45,7 @@ export const allDieAndRevive: Experiment = {
   },
 };
 
-/** Of the requests that were answered: their times of arrival and answer overlap. */
+/** Counts the answered requests that were open at once, from arrival to answer. @returns the most */
 function mostAtOnce(receipts: readonly Receipt[]): number {
   const steps = receipts.flatMap(({ arrivedAtMs, answeredAtMs }) =>
     answeredAtMs === null

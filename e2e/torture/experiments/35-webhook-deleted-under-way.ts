@@ -1,5 +1,6 @@
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { statusOf } from '../harness/world/api-client.ts';
 import type { World } from '../harness/world/world.ts';
 
 const WEBHOOKS = 12;
@@ -27,7 +28,7 @@ export const webhookDeletedUnderWay: Experiment = {
   },
 };
 
-/** Each dies in another state: amid deliveries, amid retries, or with dead letters that are being replayed. */
+/** Deletes a webhook, in turn amid deliveries, amid retries, or while its dead letters are replayed. */
 async function deleteOneOf(world: World, round: number): Promise<void> {
   const reactions = [takingMs(30, answer(200)), answer(503), answer(410)];
   const doomed = await world.endpoint({ reaction: reactions[round % reactions.length] ?? answer(200) });
@@ -35,7 +36,7 @@ async function deleteOneOf(world: World, round: number): Promise<void> {
   const replaying = round % reactions.length === 2 ? replayAll(world) : Promise.resolve();
   await world.removing(doomed, async () => {
     const answered = await world.api.request('DELETE', `/v1/webhooks/${doomed.webhookId}`);
-    const status = answered.outcome === 'answered' ? answered.status : answered.outcome;
+    const status = statusOf(answered);
     world.claim('DELETE answers 200', status === 200, String(status));
   });
   await replaying;

@@ -1,5 +1,6 @@
 import { answer } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
+import { statusOf } from '../harness/world/api-client.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { World } from '../harness/world/world.ts';
 
@@ -38,7 +39,7 @@ async function replayedOnce(world: World, endpoint: Endpoint, letter: Letter): P
   const answered = await Promise.all(
     Array.from({ length: AT_ONCE }, () => world.api.request('POST', replayPath(letter))),
   );
-  const statuses = answered.map((each) => (each.outcome === 'answered' ? each.status : each.outcome));
+  const statuses = answered.map(statusOf);
   const won = statuses.filter((status) => status === 200).length;
   const lost = statuses.filter((status) => status === 404).length;
   world.claim(
@@ -57,7 +58,7 @@ async function replayAgainstDelete(world: World, endpoint: Endpoint, letter: Let
   const replaying = world.api.request('POST', replayPath(letter));
   await world.removing(endpoint, () => world.api.request('DELETE', `/v1/webhooks/${endpoint.webhookId}`));
   const answered = await replaying;
-  const status = answered.outcome === 'answered' ? answered.status : answered.outcome;
+  const status = statusOf(answered);
   if (status === 200) world.noteReplay(letter.event_id, letter.webhook);
   world.claim('a replay that races DELETE is 200 or 404', status === 200 || status === 404, String(status));
   const left = (await world.count('dead_letters')) + (await world.count('deliveries'));

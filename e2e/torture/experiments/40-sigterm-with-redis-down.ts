@@ -24,10 +24,10 @@ export const sigtermWithRedisDown: Experiment = {
     const outstanding = await world.count('deliveries');
     world.claim('the attempt in flight was recorded', outstanding === 0, `${outstanding} outstanding`);
     await world.redis.start();
-    const answered = await Promise.all([world.start('api'), world.start('relay'), world.start('worker')]);
+    const restarted = await Promise.all([world.start('api'), world.start('relay'), world.start('worker')]);
     world.claim(
       'all start again',
-      answered.every((process) => process.running),
+      restarted.every((process) => process.running),
     );
     await world.producer.record(1);
     await world.drained();

@@ -5,7 +5,7 @@ import type { World } from '../harness/world/world.ts';
 const EVENTS = 60;
 const ENDPOINTS = 3;
 
-/** What another version of the relay might have put into a job, and of which a worker can make nothing. */
+/** Job data of another version of the relay, which this worker cannot read. */
 const UNKNOWN = [
   '{"version":2,"delivery":{"id":"1"}}',
   '{"deliveryId":1,"claim":0}',
@@ -16,8 +16,8 @@ const UNKNOWN = [
   'null',
 ];
 /**
- * The empty one stands for the job as it is, with one more field. At most eight: without a worker, a webhook
- * has eight deliveries in flight.
+ * The empty text stands for the data as it is, with one more field. There are at most eight shapes, because
+ * without a worker a webhook has at most eight deliveries in flight.
  */
 const SHAPES = [...UNKNOWN, ''];
 

@@ -7,13 +7,13 @@ import type { Conversation } from './raw-client.ts';
 
 const SLOW_CLIENTS = 500;
 const CLIENTS_OF_EACH_KIND = 20;
-/** Of the messages of the client that behaves. */
+/** The share of its messages that the client that behaves must get accepted. */
 const TAKEN_SHARE = 0.95;
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** What lies in the buffers between client and API, on a generous machine. */
+/** The most that the buffers between client and API hold. */
 const BUFFERED_BYTES_MAX = 16 * MIB;
-/** What the API reads off behind an early answer, so that its client comes to read it. */
+/** The most that the API reads after an early answer, so that the client reads the answer. */
 const READ_OFF_BYTES_MAX = 40 * MIB;
 
 export const hostileClients: Experiment = {
@@ -42,7 +42,7 @@ export const hostileClients: Experiment = {
     await mail;
     const { log } = world.producer;
     const taken = log.filter(({ outcome }) => outcome === 'ok').length;
-    // A limiter that is not heard within 250 ms refuses: on a busy machine that befalls one or the other.
+    // The API refuses when Redis does not count within 250 ms. On a busy machine this happens to a few.
     world.claim(
       'the messages of a client that behaves are taken',
       taken >= TAKEN_SHARE * log.length && taken > 0,

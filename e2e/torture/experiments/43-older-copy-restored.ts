@@ -4,7 +4,7 @@ import type { Experiment } from '../harness/experiment.ts';
 import { nowMs } from '../harness/times.ts';
 import type { World } from '../harness/world/world.ts';
 
-/** Few enough that a webhook has all of them in flight at once, whatever is known of it. */
+/** A webhook may have this many in flight, even when the relay does not know it. */
 const HELD = 6;
 const OUTSTANDING = 20;
 
@@ -15,10 +15,10 @@ export const olderCopyRestored: Experiment = {
   runs: 'ci',
   ownPostgres: true,
   queue: 'postgres',
-  // The worker tries to record for as long as its lease lasts: by then the ids must have come again.
+  // The worker tries to record until its lease ends. Before that, the same ids must have been used again.
   leaseSeconds: 60,
   async run(world) {
-    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [answerLost, answerHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const endpoint = await world.endpoint();
     const relay = await world.start('relay');
     const line = await world.proxy('postgres');
@@ -32,20 +32,20 @@ export const olderCopyRestored: Experiment = {
 
     await world.start('relay');
     await world.drained();
-    endpoint.reacts(after(first.promise, answer(200)));
+    endpoint.reacts(after(answerLost.promise, answer(200)));
     const lost = await recordAndMeet(world, endpoint);
     line.takeAway();
-    first.resolve(); // a 200, which the worker cannot record for now
+    answerLost.resolve(); // a 200, which the worker cannot record for now
     await world.restore(backedUpAtMs);
 
-    const held = after(second.promise, answer(503));
+    const held = after(answerHeld.promise, answer(503));
     endpoint.reacts(({ headers }) => (kept.has(String(headers['service-event-id'])) ? answer(200) : held));
     await world.start('worker');
     const again = await recordAndMeet(world, endpoint);
     line.restore();
     const late = (): LogLine[] => stranded.log.filter((entry) => isOf(entry, lost.events));
     await world.until('the stranded worker to report', () => late().length >= lost.events.size);
-    second.resolve();
+    answerHeld.resolve();
     endpoint.reacts(answer(200));
     await world.drained();
 
@@ -56,7 +56,7 @@ export const olderCopyRestored: Experiment = {
   },
 };
 
-/** Records events, and waits until the endpoint has met each. @returns their ids, and those of their deliveries. */
+/** Records events, and waits until the endpoint has got each. @returns the ids of events and deliveries */
 async function recordAndMeet(
   world: World,
   endpoint: { readonly receipts: readonly { readonly eventId: string }[] },

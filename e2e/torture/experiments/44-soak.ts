@@ -9,31 +9,32 @@ import { residentBytes } from './resident-bytes.ts';
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
 const PER_SECOND = 40;
-/** The first sample is taken when everything is warm; the store's tables and the processes may grow by this much from then. */
+/** From the sample when all is warm, the table and each process may grow by this much. */
 const GROWTH_BYTES_MAX = 96 * 1024 * 1024;
 const REDIS_AWAY_MS = 5_000;
 const FROZEN_MS = 2 * TIMES.leaseSeconds * 1_000;
 
-interface Victims {
+/** The processes that faults end and replace. */
+interface Targets {
   relay: SystemProcess;
   worker: SystemProcess;
 }
 
-type Nemesis = (world: World, victims: Victims) => Promise<void>;
+type Fault = (world: World, targets: Targets) => Promise<void>;
 
-const NEMESES: readonly Nemesis[] = [
-  async (world, victims) => {
-    await world.kill(victims.worker);
-    victims.worker = await world.start('worker');
+const FAULTS: readonly Fault[] = [
+  async (world, targets) => {
+    await world.kill(targets.worker);
+    targets.worker = await world.start('worker');
   },
-  async (world, victims) => {
-    await world.kill(victims.relay);
-    victims.relay = await world.start('relay');
+  async (world, targets) => {
+    await world.kill(targets.relay);
+    targets.relay = await world.start('relay');
   },
-  async (world, victims) => {
-    await world.fault('SIGSTOP worker', { mayRepeat: true }, () => victims.worker.signal('SIGSTOP'));
+  async (world, targets) => {
+    await world.fault('SIGSTOP worker', { mayRepeat: true }, () => targets.worker.signal('SIGSTOP'));
     await delay(FROZEN_MS);
-    await world.fault('SIGCONT worker', { mayRepeat: true }, () => victims.worker.signal('SIGCONT'));
+    await world.fault('SIGCONT worker', { mayRepeat: true }, () => targets.worker.signal('SIGCONT'));
   },
   async (world) => {
     await world.fault('FLUSHALL', { mayRepeat: false }, () => world.redis.command('flushall'));
@@ -65,8 +66,8 @@ export const soak: Experiment = {
     // One request in ten fails.
     const flaky = await world.endpoint();
     flaky.reacts(() => takingMs(20, answer(flaky.receipts.length % 10 === 0 ? 503 : 200)));
-    const victims = { relay: await world.start('relay'), worker: await world.start('worker') };
-    // Nobody harms these: what they hold on to shows.
+    const targets = { relay: await world.start('relay'), worker: await world.start('worker') };
+    // No fault ends these two, so a leak shows in their memory.
     const witnesses = [await world.start('relay'), await world.start('worker')];
     const load = world.producer.load({ perSecond: PER_SECOND });
     await endpoint.arrived(PER_SECOND);
@@ -74,7 +75,7 @@ export const soak: Experiment = {
     const minutes = world.scaled(MINUTES);
     for (let minute = 1; minute <= minutes; minute += 1) {
       const next = delay(MINUTE_MS);
-      await world.random.pick(NEMESES)(world, victims);
+      await world.random.pick(FAULTS)(world, targets);
       await next;
       sizes.push([await tableBytes(world), ...(await Promise.all(witnesses.map(residentBytes)))]);
       world.note(

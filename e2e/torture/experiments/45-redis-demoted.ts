@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
 import { startPrivateRedis } from '../harness/servers/redis.ts';
-import { letInAgain } from './let-in-again.ts';
+import { untilApiServes } from './until-api-serves.ts';
 import { underLoad } from './under-load.ts';
 
 const READ_ONLY_MS = 10_000;
@@ -27,7 +27,7 @@ export const redisDemoted: Experiment = {
       await delay(world.scaled(READ_ONLY_MS));
       line.moveTo(world.redis.port);
       world.healed();
-      await letInAgain(world);
+      await untilApiServes(world);
       await world.producer.mail(MAILS, { through: world.api });
       await load.stop();
       await world.drained(); // by the new primary alone, before the old one goes

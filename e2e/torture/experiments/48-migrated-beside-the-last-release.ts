@@ -10,16 +10,19 @@ import { fillLargeTables } from './many-rows.ts';
 
 const ROWS = 1_000_000;
 const OUTCOME_MS_MAX = 300;
-/** Workers before relays, as docs/operations/deploy.md says: an older worker does not read a job of several deliveries. */
+/**
+ * Workers before relays, because an older worker does not read a job of several deliveries
+ * (docs/operations/deploy.md).
+ */
 const PROCESSES: readonly ProcessName[] = ['api', 'worker', 'relay'];
 const PER_SECOND = 20;
 const LEASE_MS = TIMES.leaseSeconds * 1_000;
 const SIDE_BY_SIDE_MS = 3_000;
-/** Events at once, beside the load: of these a claim finds several. */
+/** Events at once, beside the load, so that a claim finds several. */
 const BURST = 200;
 const BURST_AT_ONCE = 8;
 const REPORT_SECONDS = 3;
-/** Short, so that most of what the migration locks is being read. */
+/** Short, so that reports read the tables nearly all the time. */
 const BETWEEN_REPORTS_MS = 300;
 const SAMPLE_EVERY_MS = 10;
 
@@ -43,7 +46,7 @@ export const migratedBesideTheLastRelease: Experiment = {
     const running: SystemProcess[] = [];
     for (const name of PROCESSES) running.push(await world.start(name, { dist: release.dist }));
     const load = world.producer.load({ perSecond: PER_SECOND });
-    // The producer's causes are of today's code; those of mail are the last release's own.
+    // Today's code commits the producer's causes. The last release's API commits the mail.
     const mailing = new AbortController();
     const mail = world.producer.mail(Infinity, { through: world.api, atOnce: 1, until: mailing.signal });
     await quick.arrived(2 * PER_SECOND);
@@ -82,7 +85,7 @@ async function burst(world: World): Promise<void> {
   await Promise.all(Array.from({ length: BURST_AT_ONCE }, () => world.producer.record(each)));
 }
 
-/** @returns how many deliveries the largest job carried that waited or was at work: its id names each of them */
+/** @returns the number of deliveries in the largest job that waited or ran. A job's id names each of them. */
 async function watchJobs(world: World, signal: AbortSignal): Promise<number> {
   const lanes = deliveryQueues(world.queuePrefix);
   let largest = 0;
@@ -108,7 +111,7 @@ function longestUntilArrival({ producer }: World, endpoint: Endpoint): number {
   return Math.max(...waits);
 }
 
-/** Reports hold the tables meanwhile, so that the migration has to try. */
+/** Migrates while reports read the tables, so that the migration does not get its locks at once. */
 async function migrateUnderWatch(world: World, endpoint: Endpoint): Promise<void> {
   const migrations = 'public._prisma_migrations';
   const before = await world.count(migrations);
@@ -154,7 +157,7 @@ const REPORT = `
   from (select from deliveries limit 1) d, (select from attempts limit 1) a, (select from emails limit 1) e,
        (select from events limit 1) v, (select from dead_letters limit 1) l, (select from accounts limit 1) c`;
 
-/** The longest wait for a table of those that the migration holds up now. Others wait for housekeeping, too. */
+/** The longest wait for a table behind the migration, now. Waits behind other sessions do not count. */
 const LONGEST_WAIT = `
   select extract(epoch from clock_timestamp() - waitstart)::float8 * 1000 as ms, application_name as waiting
   from pg_locks join pg_stat_activity waiting using (pid)

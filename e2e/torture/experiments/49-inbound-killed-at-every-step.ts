@@ -10,7 +10,7 @@ import { claimRecords, INBOX, readyForMail } from './under-mail.ts';
 
 interface Parts {
   readonly world: World;
-  /** The inbound processes are behind it. */
+  /** The proxy between the inbound process and Postgres. */
   readonly database: ServerProxy;
   readonly clamd: FakeClamd;
   readonly blobs: BlobsInS3;
@@ -20,7 +20,7 @@ interface Parts {
 interface Moment {
   readonly name: string;
   readonly stored: 0 | 1;
-  /** Sets the trap. @returns what waits until the message stands still there. */
+  /** Sets the trap. @returns a function that waits until the message stands still there */
   reach(parts: Parts): () => Promise<unknown>;
 }
 
@@ -54,7 +54,7 @@ export const inboundKilledAtEveryStep: Experiment = {
   runs: 'ci',
   async run(world) {
     const clamd = await startFakeClamd();
-    // A file cannot be held half-way. What is on its way to S3 can.
+    // A proxy can hold a request to S3. A write to a file cannot be held.
     const blobs = await startBlobsInS3();
     try {
       await readyForMail(world, blobs.env);
@@ -72,7 +72,7 @@ export const inboundKilledAtEveryStep: Experiment = {
   },
 };
 
-/** @returns the successor, which has taken the message */
+/** @returns the next inbound process, which has accepted the message */
 async function dieAt(
   moment: Moment,
   parts: Parts & { readonly inbound: SystemProcess; readonly start: () => Promise<SystemProcess> },
@@ -96,7 +96,7 @@ function onStatement(name: string, holds: Direction): Moment['reach'] {
   return ({ database }) => holdAt(database, name, holds);
 }
 
-/** Between the sender and us. */
+/** Holds bytes between the sender and the inbound process. */
 function onTheWire(text: string, direction: Direction): Moment['reach'] {
   return ({ world }) => {
     const trap = world.sender.line.trap({ sees: text, in: direction, holds: direction });
@@ -104,7 +104,7 @@ function onTheWire(text: string, direction: Direction): Moment['reach'] {
   };
 }
 
-/** Held on its way to the blob store. The message comes first, and its attachment once it is judged. */
+/** Holds bytes on the way to the blob store: first those of the message, after screening its attachment. */
 function onPut(bytes: 'of the message' | 'of the attachment'): Moment['reach'] {
   return ({ blobs }) => {
     const before = blobs.objects.size;
@@ -117,7 +117,7 @@ function onPut(bytes: 'of the message' | 'of the attachment'): Moment['reach'] {
   };
 }
 
-/** The scanner has the message and says nothing, until the bytes have their name. */
+/** The scanner has the message and does not answer. The blob store has the bytes. */
 function whileItIsScanned({ world, clamd, blobs }: Parts): () => Promise<unknown> {
   clamd.behaviour = 'hang';
   const before = { streams: clamd.streams.length, blobs: blobs.objects.size };

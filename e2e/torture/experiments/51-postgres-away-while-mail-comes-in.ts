@@ -7,7 +7,7 @@ const CRASHES = 3;
 const DOWN_MS = 1_500;
 const CUTS = 12;
 const PAUSE_MS = 200;
-const BETWEEN = 10;
+const TAKEN_BETWEEN = 10;
 
 export const postgresAwayWhileMailComesIn: Experiment = {
   number: 51,
@@ -39,6 +39,6 @@ export const postgresAwayWhileMailComesIn: Experiment = {
 };
 
 async function moreIsTaken(world: World): Promise<void> {
-  const enough = world.sender.taken + BETWEEN;
+  const enough = world.sender.taken + TAKEN_BETWEEN;
   await world.until('mail to be taken', () => world.sender.taken >= enough);
 }

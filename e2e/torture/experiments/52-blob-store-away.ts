@@ -8,23 +8,23 @@ export const blobStoreAway: Experiment = {
   shows: 'senders get 451 and keep their mail; every message answered 250 has its bytes',
   runs: 'ci',
   async run(world) {
-    // The way to the folder is a link: it can be turned in one step, so that nobody makes a folder in between.
-    const way = `${world.blobFolder}-way`;
+    // The store's path is a link. Its target changes in one step, so no process makes a folder in between.
+    const link = `${world.blobFolder}-way`;
     const nowhere = `${world.blobFolder}-nowhere`;
     mkdirSync(world.blobFolder);
     writeFileSync(nowhere, 'a file is no folder');
-    redirect(way, world.blobFolder);
-    const load = await underMail(world, { env: { BLOB_STORE: `file:${way}` } });
+    pointTo(link, world.blobFolder);
+    const load = await underMail(world, { env: { BLOB_STORE: `file:${link}` } });
     await blobsAwayAndBack(world, {
-      goAway: () => redirect(way, nowhere),
-      comeBack: () => redirect(way, world.blobFolder),
+      goAway: () => pointTo(link, nowhere),
+      comeBack: () => pointTo(link, world.blobFolder),
     });
     await load.stop();
     await claimRecords(world);
   },
 };
 
-function redirect(way: string, target: string): void {
-  symlinkSync(target, `${way}.new`);
-  renameSync(`${way}.new`, way);
+function pointTo(link: string, target: string): void {
+  symlinkSync(target, `${link}.new`);
+  renameSync(`${link}.new`, link);
 }

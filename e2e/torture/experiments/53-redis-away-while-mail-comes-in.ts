@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Experiment } from '../harness/experiment.ts';
-import { letInAgain } from './let-in-again.ts';
+import { untilApiServes } from './until-api-serves.ts';
 import { claimRecords, underMail } from './under-mail.ts';
 
 const WIPES = 10;
@@ -27,7 +27,7 @@ export const redisAwayWhileMailComesIn: Experiment = {
     await load.stop();
     const refused = world.sender.refused() - refusedBefore;
     world.claim('no sender was told to wait', refused === 0, String(refused));
-    await letInAgain(world);
+    await untilApiServes(world);
     await claimRecords(world);
   },
 };

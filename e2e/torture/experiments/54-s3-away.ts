@@ -2,7 +2,7 @@ import type { Experiment } from '../harness/experiment.ts';
 import { startBlobsInS3 } from './blobs-in-s3.ts';
 import { blobsAwayAndBack, claimRecords, underMail } from './under-mail.ts';
 
-/** Of two puts one is of a message, the other of its attachment. */
+/** Puts that may pass before S3 goes away. A message is one put, and its attachment another. */
 const PUTS_PASSED_MAX = 9;
 
 export const s3Away: Experiment = {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
-import { claimRecords, INBOX } from './under-mail.ts';
+import { claimRecords, INBOX, makeInbox } from './under-mail.ts';
 
 const KILLS = 12;
 const DONE_MAX = 12;
@@ -18,9 +18,7 @@ export const allKilledAtRandom: Experiment = {
   async run(world) {
     await world.endpoint({ reaction: takingMs(20, answer(200)) });
     let all = await world.start('all');
-    const made = await world.api.request('POST', '/v1/inboxes', { email_address: INBOX });
-    if (made.outcome !== 'answered' || made.status !== 201)
-      throw new Error(`no inbox was made: ${JSON.stringify(made)}`);
+    await makeInbox(world);
     const senders = new AbortController();
     const receiving = world.sender.send(Infinity, {
       to: INBOX,

@@ -1,8 +1,7 @@
 import { answer } from '@postrider/testing';
-import type { SystemProcess } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
-import type { ServerProxy, World } from '../harness/world/world.ts';
+import type { World } from '../harness/world/world.ts';
 import { holdAt } from './hold-at.ts';
 import { queueAtOnce } from './queue-at-once.ts';
 
@@ -10,7 +9,7 @@ const EVENTS = 4_000;
 /** The recovery lasts some ten seconds. */
 const RATE = 400;
 const FRESH_PER_SECOND = 20;
-/** At each moment the relay dies in the middle of a step: it has queued events, and its position is not written. */
+/** At each moment the relay dies in the middle of a step, after it has queued events. */
 const MOMENTS = [
   { sees: 'queue-recovered', holds: 'toClient' },
   { sees: 'record-step', holds: 'toServer' },
@@ -35,7 +34,7 @@ export const relayKilledDuringARecovery: Experiment = {
     const id = await startRecovery(world, down, { since, events });
     for (const [n, moment] of MOMENTS.entries()) {
       await dieAt(world, moment);
-      await untilQueued(world, id, (events * (n + 1)) / (MOMENTS.length + 1));
+      await killWhenQueued(world, id, (events * (n + 1)) / (MOMENTS.length + 1));
     }
     const relay = await world.start('relay');
     await world.until('the recovery to end', async () => !(await isRunning(world, id)));
@@ -46,7 +45,7 @@ export const relayKilledDuringARecovery: Experiment = {
   },
 };
 
-/** Every event of the endpoint fails. Retention deletes half of the dead letters. */
+/** Every event of the endpoint fails. Then half of the dead letters are deleted, as retention would do. */
 async function outage(world: World, endpoint: Endpoint, events: number): Promise<void> {
   await queueAtOnce(world, events);
   await world.start('worker');
@@ -78,21 +77,18 @@ async function startRecovery(
   return id;
 }
 
-/** A relay stops at the moment, and dies there. Another one then goes on for a while, and dies anywhere. */
+/** Starts a relay that stops at the moment, and kills it there. */
 async function dieAt(world: World, { sees, holds }: (typeof MOMENTS)[number]): Promise<void> {
   const database = await world.proxy('postgres');
   const reached = holdAt(database, sees, holds);
   const relay = await world.start('relay', { through: [database] });
   await reached();
-  await die(world, relay, database);
-}
-
-async function die(world: World, relay: SystemProcess, database: ServerProxy): Promise<void> {
   await world.kill(relay);
   database.cut();
 }
 
-async function untilQueued(world: World, id: string, count: number): Promise<void> {
+/** Starts another relay, and kills it when this many events are queued. */
+async function killWhenQueued(world: World, id: string, count: number): Promise<void> {
   const relay = await world.start('relay');
   await world.until(`${count} events to be queued`, async () => {
     const [row] = await world.query<{ queued: number }>('select queued from recoveries where id = $1', [id]);

@@ -1,7 +1,7 @@
 import { quantilesInWords } from '@postrider/testing';
 import type { CauseEntry, Receipt } from '../harness/checker/history.ts';
 
-/** Of some events, from the end of the cause's transaction to the first arrival, in milliseconds. */
+/** Milliseconds from the end of each cause to the first arrival of its event, of events that have arrived. */
 export function arrivalTimesMs(causes: readonly CauseEntry[], receipts: readonly Receipt[]): number[] {
   const arrivedAtMs = new Map<string, number>();
   for (const { eventId, arrivedAtMs: atMs } of receipts) {
@@ -13,7 +13,7 @@ export function arrivalTimesMs(causes: readonly CauseEntry[], receipts: readonly
   });
 }
 
-/** As it is read: `p50 3 ms, p99 21 ms of 400`. */
+/** `p50 3 ms, p99 21 ms of 400` */
 export function inWords(timesMs: readonly number[]): string {
   return `${quantilesInWords(timesMs, 0)} of ${timesMs.length}`;
 }

@@ -5,7 +5,7 @@ export interface BlobsInS3 {
   readonly objects: FakeS3['objects'];
   /** Between the processes and S3. */
   readonly line: FaultProxy;
-  /** Of every process that reads or writes the bytes of mail. */
+  /** The environment of every process that reads or writes the bytes of mail. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }

@@ -14,7 +14,7 @@ export interface LastRelease {
   readonly dist: string;
 }
 
-/** Why there can be no build of the last release, or null. */
+/** The reason why the last release cannot be built, or null. */
 export function lacksLastRelease(): string | null {
   if (!existsSync(BUILD_SCRIPT)) return 'the sources are not here';
   try {
@@ -38,7 +38,7 @@ export async function migrateBy({ dist }: { readonly dist: string }, world: Worl
   await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), 'migrate'], { env });
 }
 
-/** Puts the tables that the last release's own migrations make in place of today's, with the same accounts. */
+/** Replaces the tables by those of the last release's migrations. Keeps accounts, keys and webhooks. */
 export async function installLastRelease(release: LastRelease, world: World): Promise<void> {
   await world.query('alter schema public rename to today');
   await world.query('create schema public');

@@ -5,8 +5,10 @@ const WEBHOOKS = 20;
 const DAYS = 4;
 
 /**
- * Fills the large tables for an account: `rows` deliveries that are due in an hour and later, as many events and
- * attempts, a tenth as many dead letters and messages. @returns what removes them: the checker would miss them.
+ * Fills the large tables for an account: `rows` deliveries that are due in an hour and later, as many events
+ * and attempts, a tenth as many dead letters and messages.
+ *
+ * @returns a function that removes the rows. The checker would take them for losses.
  */
 export async function fillLargeTables(
   world: World,

@@ -1,9 +1,9 @@
 import type { World } from '../harness/world/world.ts';
 
 /**
- * So many causes, each with its event and a delivery for every webhook of the world's account, in one transaction: what
- * `record` does, one transaction each, would take longer than the system takes to deliver it. No wake-up follows: the
- * relay's poll finds them.
+ * Makes `count` causes in one transaction, each with its event and a delivery for every webhook of the
+ * world's account. `record` has a transaction for each, and would take longer than the deliveries. No wake-up
+ * follows: the relay's polling pass finds the deliveries.
  */
 export async function queueAtOnce(world: World, count: number): Promise<void> {
   await world.query(

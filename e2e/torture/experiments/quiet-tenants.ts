@@ -4,16 +4,16 @@ import type { Load } from '../harness/world/producer.ts';
 import type { World } from '../harness/world/world.ts';
 import { arrivalTimesMs } from './arrival-times.ts';
 
-/** Accounts with a healthy endpoint each and a steady trickle of events, beside whom somebody else is in trouble. */
+/** Accounts with a healthy endpoint and a small steady load each, beside an account in trouble. */
 export interface QuietTenants {
-  /** Waits until all that is committed by now has arrived. @returns how many events of theirs that is. */
+  /** Waits until all their events that are committed by now have arrived. @returns the number of events */
   servedSoFar(): Promise<number>;
-  /** The times from commit to arrival of what was committed since the last call, in milliseconds. */
+  /** Milliseconds from commit to arrival, of the events that were committed since the last call. */
   timesSinceLast(): number[];
   stop(): Promise<void>;
 }
 
-/** @param parts `perSecond` is each tenant's. */
+/** Starts `count` tenants, each with `perSecond` events a second. */
 export async function startQuietTenants(
   world: World,
   { count, perSecond }: { readonly count: number; readonly perSecond: number },
@@ -39,7 +39,7 @@ export async function startQuietTenants(
     timesSinceLast() {
       const causes = world.producer.log.slice(from);
       from = world.producer.log.length;
-      // Causes of others have not arrived here.
+      // Events of other accounts have no arrival here, so they do not count.
       return arrivalTimesMs(
         causes,
         endpoints.flatMap(({ receipts }) => receipts),

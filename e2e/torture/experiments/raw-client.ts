@@ -1,31 +1,31 @@
 import { connect } from 'node:net';
 
-/** What a client says, whatever it is told meanwhile: a head, and pieces of a body until it is cut off. */
+/** The bytes that a client sends, whatever the server answers: a head, and then pieces of a body. */
 export interface Spoken {
-  /** Up to and with the empty line, if it has one. */
+  /** The head, with the empty line at its end, if there is one. */
   readonly head: string;
-  /** A piece of its body, sent again and again. */
+  /** A piece of the body, sent again and again. */
   readonly piece: Buffer;
-  /** How often; without end. */
+  /** The number of pieces. Default: without end. */
   readonly times?: number;
-  /** Between two pieces; as fast as they are taken. */
+  /** The pause between two pieces. Default: 0. */
   readonly everyMs?: number;
 }
 
 export interface Conversation {
-  /** Of the answer; null: there was none. */
+  /** The status of the answer. Null: none. */
   readonly status: number | null;
-  /** Of what was sent, what was on its way when the answer came. */
+  /** The bytes that the client had sent when the answer began. */
   readonly sentBeforeAnswerBytes: number;
-  /** Handed to the network until the connection ended, or was given up. */
+  /** The bytes that the client sent until the end of the connection. */
   readonly sentBytes: number;
 }
 
-/** More than any server should take: a client that is not cut off is no endless test. */
+/** The client ends the connection, when the server has not ended it after so many bytes or so long. */
 const GIVEN_UP_AFTER_BYTES = 256 * 1024 * 1024;
 const GIVEN_UP_AFTER_MS = 60_000;
 
-/** Speaks to a server by hand, until it is cut off or has the whole of an answer to what it sent. */
+/** Sends raw bytes to a server, until the server ends the connection. */
 export function converse(
   port: number,
   { head, piece, times = Infinity, everyMs = 0 }: Spoken,

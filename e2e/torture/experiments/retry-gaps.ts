@@ -1,11 +1,11 @@
 import type { World } from '../harness/world/world.ts';
 
-/** A retry may begin so much before its time: the log's times are those of two attempts, in whole milliseconds. */
+/** A retry may seem this early, because the log has times of two attempts in whole milliseconds. */
 const EARLY_MS_MAX = 50;
 /** The contract: a due retry starts within 1 s while capacity is free. */
 const LATE_MS_MAX = 1_000;
 
-/** Claims that each `attempt` of so many deliveries began when it was due: `delayMs` after the end of the one before. */
+/** Claims that attempt `attempt` of each delivery began `delayMs` after the end of the attempt before. */
 export async function claimInTime(
   world: World,
   { attempt, delayMs, deliveries }: { attempt: number; delayMs: number; deliveries: number },

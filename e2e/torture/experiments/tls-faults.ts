@@ -7,15 +7,15 @@ import type { World } from '../harness/world/world.ts';
 const DAY_MS = 86_400_000;
 const HOST = '127.0.0.1';
 
-/** A webhook behind which TLS is not as it must be. */
+/** A webhook to a server with faulty TLS. */
 export interface TlsFault {
   readonly name: string;
-  /** What the customer must be told. */
+  /** The error that the customer must see. */
   readonly lastError: RegExp;
   readonly endpoint: Endpoint;
-  /** Every byte that a worker sent there, beneath TLS. */
+  /** The listener of the endpoint. It keeps every byte that a worker sends, below TLS. */
   readonly line: TcpListener;
-  /** Null where nobody speaks TLS. */
+  /** The TLS server behind the listener. Null: there is none. */
   readonly receiver: ScriptedReceiver | null;
 }
 
@@ -26,7 +26,7 @@ export async function serversWithWrongTls(world: World): Promise<TlsFault[]> {
   const expired = { certificate: await authority.issue({ ...ofHost, ...aDayAgo }) };
   const selfSigned = { certificate: await authority.selfSigned(ofHost) };
   const misnamed = { certificate: await authority.issue({ names: ['elsewhere.test'] }) };
-  // Level 0: or OpenSSL would not let the server itself speak it.
+  // Security level 0, because OpenSSL refuses TLS 1.0 at higher levels.
   const old = { tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } } as const;
   const servers: [string, RegExp, Omit<ScriptedReceiverOptions, 'authority'>][] = [
     ['an expired certificate', /^TLS: certificate has expired$/, expired],

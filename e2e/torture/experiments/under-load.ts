@@ -3,23 +3,24 @@ import type { ProcessName, Reaction } from '@postrider/testing';
 import type { Load } from '../harness/world/producer.ts';
 import type { ServerProxy, World } from '../harness/world/world.ts';
 
-/** What may be otherwise than usual. */
+/** The settings of the load. All have a default. */
 export interface LoadWish {
-  /** Of the endpoint: 200 after 20 ms, so that some attempts are always in flight. */
+  /** The endpoint's reaction. Default: 200 after 20 ms, so that some attempts are always in flight. */
   readonly reaction?: Reaction;
-  /** Causes: 50. */
+  /** Causes per second. Default: 50. */
   readonly perSecond?: number;
-  /** Which processes run, one of each: relay and worker. */
+  /** The processes, one of each. Default: relay and worker. */
   readonly processes?: readonly ProcessName[];
-  /** The proxies that a process is behind: none. */
+  /** The proxies between a process and its servers. Default: none. */
   readonly through?: Partial<Record<ProcessName, readonly ServerProxy[]>>;
 }
 
 const ARRIVALS = 10;
 
 /**
- * A system at work, ready for harm: one endpoint, its processes, and a steady stream of causes whose first events have
- * arrived. @returns the stream, for whoever ends it.
+ * Starts an endpoint, processes, and a steady load of causes. Resolves when the first events have arrived.
+ *
+ * @returns the load, which the caller must stop
  */
 export async function underLoad(
   world: World,

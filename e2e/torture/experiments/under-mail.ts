@@ -16,29 +16,32 @@ const AWAY_MS = 1_000;
 const TAKEN_BETWEEN = 10;
 
 export interface MailWish {
-  /** Of every process. */
+  /** The environment of every process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The proxies that the inbound process is behind. */
+  /** The proxies between the inbound process and its servers. */
   readonly through?: readonly ServerProxy[];
 }
 
 export interface MailLoad {
-  /** As it was started. */
   readonly inbound: SystemProcess;
-  /** Takes no new message, and waits until those there are have heard 250. */
+  /** Starts no new message, and waits until each message has got 250. */
   stop(): Promise<void>;
 }
 
-/** An endpoint, an inbox, and what delivers to them: all but the inbound process. */
+/** Starts an endpoint and all processes but the inbound one, and makes an inbox. */
 export async function readyForMail(world: World, env: MailWish['env'] = {}): Promise<void> {
   await world.endpoint({ reaction: takingMs(20, answer(200)) });
   for (const name of ['api', 'relay', 'worker'] as const) await world.start(name, { env });
+  await makeInbox(world);
+}
+
+export async function makeInbox(world: World): Promise<void> {
   const made = await world.api.request('POST', '/v1/inboxes', { email_address: INBOX });
   if (made.outcome !== 'answered' || made.status !== 201)
     throw new Error(`no inbox was made: ${JSON.stringify(made)}`);
 }
 
-/** A system at work, ready for harm: mail of all sizes comes in, and the first has been taken. */
+/** Like `readyForMail`, with an inbound process. Resolves when the first mail, of all sizes, is accepted. */
 export async function underMail(world: World, { env = {}, through = [] }: MailWish = {}): Promise<MailLoad> {
   await readyForMail(world, env);
   const inbound = await world.start('inbound', { env, through });
@@ -60,7 +63,7 @@ export async function underMail(world: World, { env = {}, through = [] }: MailWi
   };
 }
 
-/** Takes the blob store away again and again. Each time some sender hears 451, and then mail is taken. */
+/** Takes the blob store away again and again. Each time, a sender gets 451. Then mail is accepted again. */
 export async function blobsAwayAndBack(
   world: World,
   store: { goAway(): void | Promise<void>; comeBack(): void },
@@ -79,8 +82,8 @@ export async function blobsAwayAndBack(
 }
 
 /**
- * Claims that nobody was told to give up, and that every message that heard 250 is one record of the API, with the bytes
- * that were sent. The checker claims the rest: one event, which arrived.
+ * Claims that every message got 250 in the end, and is one record of the API, with the bytes that were sent.
+ * The checker finds whether each has one event, which arrived.
  */
 export async function claimRecords(world: World): Promise<void> {
   const { log, sent } = world.sender;
@@ -122,7 +125,7 @@ async function listRecords(world: World): Promise<ApiRecord[]> {
 async function findDamaged(world: World, ids: ReadonlyMap<string, readonly string[]>): Promise<string[]> {
   const damaged: string[] = [];
   const left = [...ids];
-  const lane = async (): Promise<void> => {
+  const checkOthers = async (): Promise<void> => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const [cause, [id]] = next;
       const message = `/v1/inbound/messages/${id ?? ''}`;
@@ -131,13 +134,13 @@ async function findDamaged(world: World, ids: ReadonlyMap<string, readonly strin
       const { data } = await read<{ data: (Link & { size: number })[] }>(world, `${message}/attachments`);
       for (const attachment of data) {
         const content = await download(attachment);
-        // What the sender fills it with.
+        // The sender fills an attachment with the Message-ID.
         if (!content.equals(Buffer.alloc(attachment.size, cause))) damaged.push(`${cause}: its attachment`);
       }
       if (data.length !== 1) damaged.push(`${cause}: ${data.length} attachments`);
     }
   };
-  await Promise.all(Array.from({ length: READ_AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: READ_AT_ONCE }, checkOthers));
   return damaged;
 }
 
@@ -149,7 +152,7 @@ async function download({ download_url: url }: Link): Promise<Buffer> {
   return Buffer.from(await (await fetch(url)).arrayBuffer());
 }
 
-/** Our own `Received` header comes first. */
+/** The bytes end with the message as it was sent. Postrider's `Received` header comes before. */
 function isAsSent(bytes: Buffer, sent: { length: number; sha256: string } | undefined): boolean {
   if (sent === undefined || bytes.length < sent.length) return false;
   const message = bytes.subarray(bytes.length - sent.length);

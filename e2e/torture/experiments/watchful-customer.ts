@@ -2,26 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiAnswer } from '../harness/world/api-client.ts';
 import type { World } from '../harness/world/world.ts';
 
-/** A customer who registers, lists and deletes webhooks and sends mail all the time, and believes every answer. */
+/** A customer who registers, lists and deletes webhooks, sends mail all the time, and notes every answer. */
 export interface Customer {
   /** How often the answer was 503. */
   refusals(): number;
   /** Waits for one round of requests that all succeeded. */
   served(): Promise<void>;
-  /** Ends it, and claims that every answer was a success or a 503, and that the API was as good as its word. */
+  /** Ends it. Claims that every answer was a success, 503 or 429, and every acknowledged change was made. */
   stop(): Promise<void>;
 }
 
 const PAUSE_MS = 40;
-/** From this number on each webhook is deleted: an account may have 100. */
+/** After this number, each new webhook is deleted. An account may have 100. */
 const KEPT_MAX = 100;
-/** Events of this type the harness never makes: nothing is delivered to these webhooks. */
+/** The harness makes no event of this type, so nothing is delivered to these webhooks. */
 const TYPE = 'email.opened';
 
 export function startCustomer(world: World): Customer {
   const statuses = new Map<string, number>();
   const acknowledged = new Set<string>();
-  /** Whether the DELETE was acknowledged; otherwise it may have been carried out all the same. */
+  /** True for a webhook with an acknowledged DELETE. False: the webhook is deleted or not. */
   const deleted = new Map<string, boolean>();
   const stopping = new AbortController();
   let refusals = 0;

@@ -7,13 +7,13 @@ const MESSAGE = { id: 'msg_1', header: 'a@shop.example', status: 'received' };
 
 interface Changes {
   readonly messages?: StoreState['messages'];
-  /** Of the events of `msg_1`. */
+  /** The types of the events of `msg_1`. */
   readonly types?: readonly string[];
-  /** What the sender has heard. */
+  /** The outcome that the sender knows. */
   readonly outcome?: History['causes'][number]['outcome'];
 }
 
-/** Of a right history with one message more that came in. */
+/** The violations of a right history with one more received message. */
 function violationsOf({
   messages = [MESSAGE],
   types = ['message.received'],

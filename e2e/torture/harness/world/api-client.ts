@@ -6,6 +6,11 @@ export type ApiAnswer =
   /** The connection broke, or no answer came in time. The API may have done it. */
   | { readonly outcome: 'unknown'; readonly error: string };
 
+/** The status, or why there is none. */
+export function statusOf(answer: ApiAnswer): number | 'refused' | 'unknown' {
+  return answer.outcome === 'answered' ? answer.status : answer.outcome;
+}
+
 /** A customer's client. It never repeats a request. */
 export interface ApiClient {
   /** The header's value, for requests that this client cannot make. */

@@ -13,7 +13,7 @@ const store = {
   query: async (sql: string, params: readonly unknown[] = []) => database.query(sql, [...params]) as never,
 };
 
-/** @returns the key of the delivery: event and webhook. A worker took it so long ago. Negative: it will. */
+/** @param minutesAgo when a worker took it; negative: later. @returns the key of the delivery */
 async function taken(minutesAgo: number): Promise<string> {
   const [id] = await rows.deliveries(await rows.webhook());
   const [row] = await database.query<{ event: string }>(
