@@ -30,6 +30,6 @@ export interface EndpointWish {
   readonly proxied?: boolean;
   /** Another address, instead of a receiver of the harness. */
   readonly url?: string;
-  /** True: deliveries to it may end as dead letters. Everywhere else a dead letter is a loss. */
+  /** True: deliveries to it may end as dead letters. At other endpoints a dead letter is a loss. */
   readonly mayGiveUp?: boolean;
 }

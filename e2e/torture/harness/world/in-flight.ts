@@ -46,7 +46,7 @@ export async function readInFlight(
     .map((row) => ({ key: keyOf(row), attempts: row.attempts }));
 }
 
-/** The ids of the messages that a worker had taken by then, and whose outcome is not recorded. */
+/** The ids of the messages that a worker had taken by then, and that have no recorded outcome. */
 export async function readMailInFlight(
   store: Pick<OpenStore, 'query'>,
   begunByMs: number,

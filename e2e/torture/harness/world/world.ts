@@ -86,8 +86,8 @@ export interface World {
    */
   stepClock(offMs: number): Promise<void>;
   /**
-   * All faults have healed. The last one lasted until now. Recovery is measured from here, or else from the
-   * last fault or start.
+   * All faults have healed. The last one lasted until now. Recovery is measured from here. Without this call,
+   * it is measured from the last fault or start.
    */
   healed(): void;
   /** Waits for a condition. @throws after `withinMs` (a minute) */
