@@ -18,7 +18,7 @@ export function lacksFaketime(): string | null {
   return faketimeLibrary() === null ? 'faketime (libfaketime) is not on PATH' : null;
 }
 
-/** The environment of a process with a clock that is off by `offset` (`+1h`). Its monotonic clock is right. */
+/** The environment of a process with a clock that is off by `offset` (`+1h`), and a right monotonic clock. */
 export function clockOff(offset: string): Record<string, string> {
   return { ...preloaded(), FAKETIME: offset };
 }
