@@ -5,7 +5,7 @@ import { quantile, quantilesInWords } from '@postrider/testing';
 import { withInboundFixture } from '../load/inbound-fixture.ts';
 import type { InboundFixture } from '../load/inbound-fixture.ts';
 import { paceIncoming } from '../load/incoming-mail.ts';
-import type { MailTarget, AcceptedMail } from '../load/incoming-mail.ts';
+import type { AcceptedMail, MailTarget } from '../load/incoming-mail.ts';
 import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 import type { ReceiverCommands } from '../roles/receiver.ts';

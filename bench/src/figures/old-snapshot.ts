@@ -94,7 +94,7 @@ async function passTimes(port: number) {
 
 /** Holds a snapshot with a statement that runs during `work`. */
 async function holdingSnapshot<T>(database: BenchDatabase, work: () => Promise<T>): Promise<T> {
-  const sleep = 'select pg_sleep(600)'; // longer than the time limit of the figure
+  const sleep = 'select pg_sleep(600)';
   const cancelled = database.query(sleep).then(
     () => new Error('the snapshot was let go'),
     (error: unknown) => error,
