@@ -160,7 +160,9 @@ export const STATUS_ROWS: Readonly<Record<string, StatusRow>> = {
         [201, await call('POST /v1/suppressions', { body: { email: 'gone@b.example' } })],
         [
           201,
-          await call('POST /v1/inbound/routes', { body: { match: newInboxBody().email_address, ...ENDPOINT } }),
+          await call('POST /v1/inbound/routes', {
+            body: { match: newInboxBody().email_address, ...ENDPOINT },
+          }),
         ],
         [200, await call('POST /v1/inbound/blocked-senders', { body: { sender: 'spam.example' } })],
         [201, await call('POST /v1/inboxes', { body: newInboxBody() })],

@@ -33,8 +33,11 @@ export function leaveToLease(
   ids: LogFields,
   fault: unknown,
 ): void {
-  const { stage, cause: error, ids: more } =
-    fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
+  const {
+    stage,
+    cause: error,
+    ids: more,
+  } = fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
   metrics.workLeftToLease.inc({ work, stage });
   logger.error('work left to its lease', { ...ids, ...more, stage, error });
 }

@@ -199,9 +199,7 @@ function figures(parts: OverviewParts, now: Date): Html {
   const oldestHeld =
     isHeldCut || held.length === 0 ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
   const age = (ms: number | undefined) =>
-    ms === undefined
-      ? null
-      : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
+    ms === undefined ? null : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
   return facts([
     {
       term: 'Outstanding deliveries',
