@@ -11,7 +11,7 @@ import { createFinder } from './trap.ts';
 
 let server: Server;
 let proxy: FaultProxy;
-/** One entry for each connection to the server, which answers every chunk with `ok:` and the chunk. */
+/** What the server got, of each connection in turn. It answers every chunk with `ok:` and the chunk. */
 let served: { text: string; ended: boolean }[];
 let clients: { socket: Socket; text: string; closed: boolean }[];
 
@@ -49,29 +49,29 @@ async function client(): Promise<(typeof clients)[number]> {
   return own;
 }
 
-async function eventually(what: string, condition: () => boolean): Promise<void> {
+async function becomes(what: string, condition: () => boolean): Promise<void> {
   await waitFor(condition, { what });
 }
 
-/** Makes a round trip on a new connection. By its end, all earlier bytes that can arrive have arrived. */
+/** One round trip on a connection of its own: whatever was going to arrive before has arrived. */
 async function roundTrip(): Promise<void> {
   const other = await client();
   other.socket.write('ping');
-  await eventually('the other connection to be answered', () => other.text === 'ok:ping');
+  await becomes('the other connection to be answered', () => other.text === 'ok:ping');
 }
 
-test('passes bytes both ways, and the end of a connection', async () => {
+test('passes both ways, and an end as an end', async () => {
   const one = await client();
   one.socket.write('hello');
-  await eventually('an answer', () => one.text === 'ok:hello');
+  await becomes('an answer', () => one.text === 'ok:hello');
   one.socket.end();
-  await eventually('the end on both sides', () => one.closed && served[0]?.ended === true);
-  await eventually('the proxy to forget it', () => proxy.open === 0);
+  await becomes('the end on both sides', () => one.closed && served[0]?.ended === true);
+  await becomes('the proxy to forget it', () => proxy.open === 0);
 });
 
 test.each([
-  ['that is open', () => undefined],
-  ['that is ending', (socket: Socket) => void socket.end()],
+  ['that stands', () => undefined],
+  ['whose end is on its way', (socket: Socket) => void socket.end()],
 ])('a reset closes a connection %s', async (_, before) => {
   const { socket } = await client();
   const closed = once(socket, 'close');
@@ -88,38 +88,38 @@ test('what is held towards the server arrives, in order, when it passes again', 
   one.socket.end();
   expect(served.map(({ text }) => text).join('')).toBe('');
   proxy.pass();
-  await eventually('it to arrive', () => served[0]?.text === 'ab' && served[0].ended);
+  await becomes('it to arrive', () => served[0]?.text === 'ab' && served[0].ended);
 });
 
 test('what is dropped never arrives, and the connection stays open', async () => {
   const one = await client();
   one.socket.write('a');
-  await eventually('an answer', () => one.text === 'ok:a');
+  await becomes('an answer', () => one.text === 'ok:a');
   proxy.drop('toServer');
   const passing = proxy.trap({ sees: 'b', in: 'toServer', holds: 'toClient' });
   one.socket.write('b');
-  await passing.caught(); // the proxy has received `b`
+  await passing.caught(); // it came as far as the proxy
   proxy.pass();
   one.socket.write('c');
-  await eventually('what came later to be answered', () => one.text.endsWith('c'));
+  await becomes('what came later to be answered', () => one.text.endsWith('c'));
   expect(served[0]).toEqual({ text: 'ac', ended: false });
 });
 
 test('cut resets both sides', async () => {
   const one = await client();
   one.socket.write('a');
-  await eventually('an answer', () => one.text === 'ok:a');
+  await becomes('an answer', () => one.text === 'ok:a');
   expect(proxy.cut()).toBe(1);
-  await eventually('both ends', () => one.closed && served[0]?.ended === true);
+  await becomes('both ends', () => one.closed && served[0]?.ended === true);
 });
 
 test('takeAway cuts and refuses until restore, and counts what it refuses', async () => {
   const one = await client();
   one.socket.write('a');
-  await eventually('an answer', () => one.text === 'ok:a');
+  await becomes('an answer', () => one.text === 'ok:a');
   for (const refusals of [2, 1]) {
     proxy.takeAway();
-    await eventually('the cut', () => one.closed);
+    await becomes('the cut', () => one.closed);
     for (let n = 0; n < refusals; n += 1) {
       const [error] = (await once(connect({ port: proxy.port, host: '127.0.0.1' }), 'error')) as [
         NodeJS.ErrnoException,
@@ -135,7 +135,7 @@ test('takeAway cuts and refuses until restore, and counts what it refuses', asyn
 test('a stranded connection carries nothing and stays open, while new ones work', async () => {
   const one = await client();
   one.socket.write('a');
-  await eventually('an answer', () => one.text === 'ok:a');
+  await becomes('an answer', () => one.text === 'ok:a');
   const passing = proxy.trap({ sees: 'b', in: 'toServer', holds: 'toClient' });
   proxy.strand();
   one.socket.write('b');
@@ -145,15 +145,15 @@ test('a stranded connection carries nothing and stays open, while new ones work'
   await roundTrip();
   expect([one.text, one.closed, served[0]]).toEqual(['ok:a', false, { text: 'a', ended: false }]);
   proxy.cut();
-  await eventually('the end', () => one.closed);
+  await becomes('the end', () => one.closed);
 });
 
-test('`url` leads to the proxy, and `moveTo` leads it to another server', async () => {
+test('its URL leads to the proxy, and moveTo to another server', async () => {
   expect(proxy.url('redis://user@10.0.0.1:1/2')).toBe(`redis://user@127.0.0.1:${proxy.port}/2`);
   const other = await listen(createServer((socket) => socket.end('other')));
   proxy.moveTo(other.port);
   const one = await client();
-  await eventually('its answer', () => one.text === 'other');
+  await becomes('its answer', () => one.text === 'other');
   await other.close();
 });
 
@@ -162,13 +162,13 @@ describe('a trap', () => {
     const trap = proxy.trap({ sees: 'COMMIT', in: 'toServer', holds: 'toServer' });
     const one = await client();
     one.socket.write('BEGIN');
-    await eventually('the first answer', () => one.text === 'ok:BEGIN');
+    await becomes('the first answer', () => one.text === 'ok:BEGIN');
     one.socket.write('COMMIT');
     const caught = await trap.caught();
     await roundTrip();
     expect(served[0]?.text).toBe('BEGIN');
     caught.cut();
-    await eventually('both ends', () => one.closed && served[0]?.ended === true);
+    await becomes('both ends', () => one.closed && served[0]?.ended === true);
     expect(served[0]?.text).toBe('BEGIN');
   });
 
@@ -181,7 +181,7 @@ describe('a trap', () => {
     expect(served[0]?.text).toBe('COMMIT');
     expect(one.text).toBe('');
     caught.release();
-    await eventually('the answer', () => one.text === 'ok:COMMIT');
+    await becomes('the answer', () => one.text === 'ok:COMMIT');
   });
 
   test('catches one connection only, and once', async () => {
@@ -191,16 +191,16 @@ describe('a trap', () => {
     await trap.caught();
     const other = await client();
     other.socket.write('x');
-    await eventually('the other to be answered', () => other.text === 'ok:x');
+    await becomes('the other to be answered', () => other.text === 'ok:x');
     expect(caught.text).toBe('');
   });
 
-  test('lets the first `skip` occurrences pass', async () => {
+  test('lets so many occurrences pass as it was told', async () => {
     const trap = proxy.trap({ sees: 'x', in: 'toServer', holds: 'toServer', skip: 2 });
     const one = await client();
     for (const seen of ['ok:x', 'ok:xok:x']) {
       one.socket.write('x');
-      await eventually('an answer', () => one.text === seen);
+      await becomes('an answer', () => one.text === seen);
     }
     one.socket.write('x');
     await trap.caught();
@@ -208,7 +208,7 @@ describe('a trap', () => {
   });
 });
 
-test('a finder counts each occurrence of a text, also across chunks', () => {
+test('a text is found across chunks, as often as it is there', () => {
   const find = createFinder('COMMIT');
   expect(find(Buffer.from('..COM'))).toBe(0);
   expect(find(Buffer.from('MIT..COMMITCOMMI'))).toBe(2);

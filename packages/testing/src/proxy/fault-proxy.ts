@@ -10,8 +10,8 @@ import type { Caught, Trap, TrapRequest } from './trap.ts';
 const BOTH: readonly Direction[] = ['toServer', 'toClient'];
 
 /**
- * A TCP proxy before a server, such as Postgres or Redis, that causes faults on request. A mode applies to
- * open and to later connections. The end of a connection waits behind held bytes.
+ * A TCP proxy before a server, such as Postgres or Redis, that causes faults on request. A mode holds for
+ * open and for later connections. The end of a client waits behind held bytes, like everything else.
  */
 export interface FaultProxy {
   readonly port: number;
@@ -23,16 +23,18 @@ export interface FaultProxy {
   readonly accepted: number;
   /** The number of connections refused since the last `takeAway`. */
   readonly refused: number;
-  /** Bytes wait, as on a link that is down for a while. Without a direction: both ways. */
+  /** Bytes wait, as on a link that is down for a while. */
   hold(...directions: Direction[]): void;
-  /** Bytes vanish, and no side sees an end: a half-open connection. Without a direction: both ways. */
+  /** Bytes vanish and no side learns it, not even of an end: the half-open connection. */
   drop(...directions: Direction[]): void;
-  /** The proxy reads no byte, as a frozen process at the other end. */
+  /** No byte is read: the process at the other end is frozen. */
   freeze(): void;
   /** Everything goes on again, held bytes first. Dropped bytes are gone. */
   pass(): void;
   /** Open connections carry nothing any more, and never end by themselves. New ones work. */
   strand(): void;
+  /** Each direction takes this much longer. */
+  slow(ms: number): void;
   /** Resets every connection on both sides. @returns their number */
   cut(): number;
   /** The server is away: cuts, and resets new connections at once, until `restore`. */
@@ -63,7 +65,7 @@ const CATCH_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 2;
 
 /**
- * @param target a URL, or a function that is called for each new connection: a server may come back elsewhere
+ * @param target a URL, or a function that is asked for each new connection: a server may come back elsewhere
  * @param host the address to listen on
  */
 export async function startFaultProxy(
@@ -72,21 +74,21 @@ export async function startFaultProxy(
 ): Promise<FaultProxy> {
   const links = new Set<Link>();
   const stranded = new Set<Link>();
-  /** The traps that have caught nothing yet, and how often each has seen its text. */
   const armed = new Map<ArmedTrap, number>();
   const modes: Record<Direction, FlowMode> = { toServer: 'pass', toClient: 'pass' };
-  let currentAddress = typeof target === 'string' ? () => addressIn(target) : target;
+  let addressOf = typeof target === 'string' ? () => addressIn(target) : target;
+  let delayMs = 0;
   let refusing = false;
   let accepted = 0;
   let refused = 0;
 
   function linkTo(client: Socket): void {
     accepted += 1;
-    const server = connect({ ...currentAddress(), allowHalfOpen: true });
+    const server = connect({ ...addressOf(), allowHalfOpen: true });
     for (const socket of [client, server]) socket.setNoDelay(true).on('error', () => undefined);
     const flow = (direction: Direction, source: Socket, sink: Socket): Flow => {
       const inspect = inspector(direction, () => link);
-      return createFlow(source, sink, { mode: modes[direction], inspect });
+      return createFlow(source, sink, { mode: modes[direction], delayMs, inspect });
     };
     const link: Link = {
       client,
@@ -107,11 +109,11 @@ export async function startFaultProxy(
   function inspector(direction: Direction, link: () => Link): (chunk: Buffer) => void {
     const finders = new Map<ArmedTrap, (chunk: Buffer) => number>();
     return (chunk) => {
-      for (const [trap, seenBefore] of armed) {
+      for (const [trap, passed] of armed) {
         if (trap.request.in !== direction) continue;
         const find = finders.get(trap) ?? createFinder(trap.request.sees);
         finders.set(trap, find);
-        const seen = seenBefore + find(chunk);
+        const seen = passed + find(chunk);
         armed.set(trap, seen);
         if (seen > (trap.request.skip ?? 0)) trap.catch(link());
       }
@@ -164,6 +166,10 @@ export async function startFaultProxy(
       }
       links.clear();
     },
+    slow(ms) {
+      delayMs = ms;
+      for (const link of links) for (const direction of BOTH) link.flows[direction].setDelay(ms);
+    },
     cut,
     takeAway() {
       refusing = true;
@@ -174,7 +180,7 @@ export async function startFaultProxy(
       refusing = false;
       setModes('pass', BOTH);
     },
-    moveTo: (newPort) => void (currentAddress = () => ({ host: '127.0.0.1', port: newPort })),
+    moveTo: (moved) => void (addressOf = () => ({ host: '127.0.0.1', port: moved })),
     trap: (request) => armTrap(request, armed),
     async close() {
       cut();
@@ -211,6 +217,7 @@ function armTrap(request: TrapRequest, armed: Map<ArmedTrap, number>): Trap {
         timeoutMs: withinMs,
         intervalMs: LOOK_EVERY_MS,
       }),
+    disarm: () => void armed.delete(trap),
   };
 }
 

@@ -9,8 +9,8 @@ export interface TrapRequest {
   readonly sees: string;
   readonly in: Direction;
   /**
-   * The direction of that connection to hold from then on. The same as `in`: the text itself does not arrive.
-   * The other one: the text arrives, and its answer does not.
+   * The direction of that connection that is held from then on. The same as `in`: the text itself does not
+   * arrive. The other one: it arrives, its answer does not.
    */
   readonly holds: Direction;
   /** The number of occurrences that pass first. Default: 0. */
@@ -30,9 +30,11 @@ export interface Caught {
 export interface Trap {
   /** @throws when nothing was caught in time. Default: a minute. */
   caught(withinMs?: number): Promise<Caught>;
+  /** Stops waiting. */
+  disarm(): void;
 }
 
-/** Returns a function that counts a text in each chunk of a stream, also where it spans two chunks. */
+/** Counts a text in a stream of chunks, also across two chunks. */
 export function createFinder(text: string): (chunk: Buffer) => number {
   const needle = Buffer.from(text, 'latin1');
   let tail = Buffer.alloc(0);
@@ -44,7 +46,7 @@ export function createFinder(text: string): (chunk: Buffer) => number {
       found += 1;
       from = at + needle.length;
     }
-    // Keeps less than the whole text, so that no occurrence counts twice.
+    // Shorter than the text, or an occurrence would be counted twice.
     tail = stream.subarray(Math.max(from, stream.length - needle.length + 1));
     return found;
   };
