@@ -13,7 +13,7 @@ export function keyObject(key: ApiKey) {
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
-    /** The start of that UTC hour. */
+    /** When that UTC hour starts. */
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
   };
 }

@@ -9,7 +9,7 @@ export function parseIsoMoment(written: string): Date | null {
 
 /**
  * Reads a time in ISO 8601 with its offset. Returns null for other text, and for a year in UTC outside 0001
- * to 9999: Postgres does not read it. An offset can move a written year out of that range.
+ * to 9999: Postgres does not read it. An offset can move a written year out of this range.
  */
 export function parseIsoTime(written: string): Date | null {
   if (!isoTime.safeParse(written).success) return null;

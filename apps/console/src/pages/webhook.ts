@@ -82,7 +82,7 @@ export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visi
 
 const HOUR_MS = 3_600_000;
 
-/** The range begins an hour early: events of that hour may still have been in retry, and failed as well. */
+/** The range begins an hour early: earlier events may still have been in retry, and failed as well. */
 function recoverLink({ id, failingSince }: OwnedWebhook): string {
   const since = failingSince === null ? undefined : new Date(failingSince.getTime() - HOUR_MS);
   return `/recover${queryOf({ webhook: id, since: writtenTime(since) })}`;

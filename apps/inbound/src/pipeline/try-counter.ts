@@ -3,7 +3,7 @@ const MESSAGES_MAX = 10_000;
 
 /**
  * Counts the tries of messages that we deferred. When it is full, it forgets the message that came longest
- * ago: the count of that message starts again.
+ * ago: the message's count starts again.
  */
 export class TryCounter {
   readonly #tries = new Map<string, number>();

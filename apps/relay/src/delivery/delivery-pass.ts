@@ -97,7 +97,7 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        // With few slots, the queue takes more rows than a share. One account could get all of them.
+        // With few slots, the queue takes more rows than a share. One account could get them all.
         fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(fleet.slots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),

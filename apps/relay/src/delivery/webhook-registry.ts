@@ -78,7 +78,7 @@ export class WebhookRegistry {
     return limits.map((limit, index) => {
       const webhook = webhooks[index] as WebhookState;
       const { webhookId, account, inFlight, lane, lowWaterMark } = webhook;
-      // After the limit has shrunk, more is in flight than it allows. The report must see all of that.
+      // After the limit has shrunk, more is in flight than it allows. The report must see it all.
       const rowsToRead = Math.max(limit.limit, inFlight);
       const slow = lane === 'slow';
       return {

@@ -96,7 +96,7 @@ export async function dropPages(
     readonly table: string;
     /** The age as indexed. */
     readonly age: string;
-    /** The condition of that index. */
+    /** The condition in that index. */
     readonly indexed?: string;
     /** The time from which the days count back, as SQL. */
     readonly now?: string;
