@@ -54,3 +54,21 @@ test('a link to a missing file or heading is found; code and other sites are not
 \`[e](gone.md)\`\n\`\`\`\n[f](gone.md)\n\`\`\`\n![g](README.md "h") [i](README.md#gone)\n\n[j]: gone-too.md\n`;
   expect(brokenLinks('page.md', text)).toEqual(['#three', 'gone.md', 'README.md#gone', 'gone-too.md']);
 });
+
+test('every section of the contract that a file cites exists', () => {
+  const sections = new Set(
+    [...read('docs/contract.md').matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map(([, section]) => section),
+  );
+  const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.md', '*.sql'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const cited = files
+    .trim()
+    .split('\n')
+    .flatMap((file) =>
+      [...read(file).matchAll(/\bcontract (\d+(?:\.\d+)?)/g)].map(([, section = '']) => ({ file, section })),
+    );
+  expect(cited.length).toBeGreaterThan(50);
+  expect(cited.filter(({ section }) => !sections.has(section))).toEqual([]);
+});
