@@ -7,6 +7,7 @@ import { setupStore } from '../../test/open-store.ts';
 import { rowsRead } from '../../test/rows-read.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { createPool } from '../db/pool.ts';
+import { readFailingWebhooks } from '../webhooks/failing-webhooks.ts';
 import {
   countDeadLetters,
   outstandingOf,
@@ -75,6 +76,13 @@ test('counts what is outstanding, due, unsent, dead by reason, and failing', asy
     failingWebhooks: 1,
   });
   expect(await countDeadLetters(store.db.pool)).toEqual({ attempts_exhausted: 2, rejected: 1 });
+});
+
+test('a failing webhook that is being removed does not count as failing', async () => {
+  await rows.webhook({ failing: true });
+  await store.outside.query('update webhooks set removed_at = now()');
+  expect(await readBacklog(store.db.pool)).toEqual(EMPTY);
+  expect(await readFailingWebhooks(store.db.pool, 10)).toEqual([]);
 });
 
 test('the outstanding deliveries of one account are counted', async () => {

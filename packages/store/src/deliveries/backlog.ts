@@ -186,7 +186,7 @@ export async function readBacklog(pool: Pool): Promise<Backlog> {
   const rest = await readOne<Omit<Backlog, keyof Outstanding>>(
     pool,
     `select (select count(*) from email_sends)::float8 as "unsentEmails",
-            (select count(*) from webhooks where failing_since is not null)::float8 as "failingWebhooks"`,
+            (select count(*) from webhooks where failing_since is not null and removed_at is null)::float8 as "failingWebhooks"`,
   );
   return { ...outstanding, ...rest };
 }
