@@ -134,7 +134,7 @@ export {
   HELD_OF_ACCOUNT_COUNTED_MAX,
   listReleasedMessages,
 } from './inbound/held-messages.ts';
-export type { FoundHeldMessages, HeldCount, HeldMessage, ReleasedMessage } from './inbound/held-messages.ts';
+export type { FoundHeldMessages, HeldCounts, HeldMessage, ReleasedMessage } from './inbound/held-messages.ts';
 export { findMessage, findMessages } from './inbound/find-messages.ts';
 export type { FoundMessage, MessageSearch } from './inbound/find-messages.ts';
 export { createRoutingRuleStore } from './inbound/routing-rules.ts';

@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import { HELD_REASONS } from '@postrider/domain';
 import type { AccountId } from '@postrider/domain';
 import { HELD_COUNTED_MAX } from '@postrider/store';
-import type { FoundHeldMessages, HeldCount, HeldMessage, ReleasedMessage } from '@postrider/store';
+import type { FoundHeldMessages, HeldCounts, HeldMessage, ReleasedMessage } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
@@ -18,7 +18,7 @@ import { HELD_WORDS } from './held-reason.ts';
 export interface HeldParts {
   readonly held: FoundHeldMessages & { readonly isFirst: boolean };
   /** The counts of all accounts, also with a filter. */
-  readonly counts: readonly HeldCount[];
+  readonly counts: HeldCounts;
   /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
   readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
   /** Null: the page shows all accounts. */
@@ -68,11 +68,10 @@ function heldList({ held: { messages, olderFrom, isFirst }, filter }: HeldParts,
 
 function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const { account } = filter;
-  const numberOf = (reason: string) => counts.find((each) => each.reason === reason)?.messages ?? 0;
-  const all = counts.reduce((sum, { messages }) => sum + messages, 0);
-  const areCut = counts.some((each) => each.isCut);
+  const numberOf = (reason: string) => counts.byReason.find((each) => each.reason === reason)?.messages ?? 0;
+  const all = counts.byReason.reduce((sum, { messages }) => sum + messages, 0);
   // The counts are of all accounts. When they are cut, each reason may have more.
-  const more = (number: number) => (account === undefined ? { more: count(number, areCut) } : {});
+  const more = (number: number) => (account === undefined ? { more: count(number, counts.isCut) } : {});
   const tab = (name: string, reason: string | undefined, number: number) => ({
     name,
     ...more(number),

@@ -7,7 +7,7 @@ import type {
   DeadLetterHour,
   FailingWebhook,
   FoundRecovery,
-  HeldCount,
+  HeldCounts,
   KnownWorker,
   LateWebhook,
   Outstanding,
@@ -44,7 +44,7 @@ export interface OverviewParts {
   readonly unsent: UnsentMail;
   /** Dead letters of the last 24 hours. */
   readonly deadLetters: DeadLetterCount;
-  readonly held: readonly HeldCount[];
+  readonly held: HeldCounts;
   /** The workers that reported in the last minute. */
   readonly workers: readonly KnownWorker[];
   /** The longest failure first. */
@@ -193,11 +193,12 @@ const DAY_MS = 86_400_000;
 function figures(parts: OverviewParts, now: Date): Html {
   const { outstanding, deadLetters, held, unsent } = parts;
   const big = (text: string) => html`<span class="big">${text}</span>`;
-  const heldCount = held.reduce((sum, { messages }) => sum + messages, 0);
-  const isHeldCut = held.some(({ isCut }) => isCut);
+  const heldCount = held.byReason.reduce((sum, { messages }) => sum + messages, 0);
   // The count takes the newest messages. Beyond its maximum, the oldest is not among them.
   const oldestHeld =
-    isHeldCut || held.length === 0 ? undefined : Math.min(...held.map(({ oldest }) => oldest.getTime()));
+    held.isCut || held.byReason.length === 0
+      ? undefined
+      : Math.min(...held.byReason.map(({ oldest }) => oldest.getTime()));
   const age = (ms: number | undefined) =>
     ms === undefined ? null : html`<span class="rel">oldest ${duration((now.getTime() - ms) / 1000)}</span>`;
   return facts([
@@ -224,7 +225,7 @@ function figures(parts: OverviewParts, now: Date): Html {
     },
     {
       term: 'Held mail',
-      value: html`<a class="big" href="/held">${count(heldCount, isHeldCut)}</a> ${age(oldestHeld)}`,
+      value: html`<a class="big" href="/held">${count(heldCount, held.isCut)}</a> ${age(oldestHeld)}`,
     },
   ]);
 }

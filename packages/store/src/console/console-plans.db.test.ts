@@ -186,7 +186,7 @@ const READS: [string, () => Promise<number>, number, number][] = [
   ],
   [
     'the number of held messages',
-    async () => (await countHeldMessages(db))[0]?.messages ?? 0,
+    async () => (await countHeldMessages(db)).byReason[0]?.messages ?? 0,
     10_000,
     COUNT_MAX,
   ],

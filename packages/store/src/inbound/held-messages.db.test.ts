@@ -24,7 +24,7 @@ test('the held messages of an account, and of all, are counted, live and test, w
   await store.outside.query(`insert into removed_inboxes values ('in_deleted')`);
   expect([await countHeldOf(store.db, accountId), await countHeldOf(store.db, other)]).toEqual([3, 1]);
   expect(await countHeldOf(store.db, await rows().account())).toBe(0);
-  expect((await countHeldMessages(store.db)).map(({ messages }) => messages)).toEqual([4]);
+  expect((await countHeldMessages(store.db)).byReason.map(({ messages }) => messages)).toEqual([4]);
 });
 
 test('the held messages of an account are listed, live and test, the newest first, and with a reason', async () => {
@@ -86,10 +86,14 @@ test('the newest 10,000 are looked at, also when they are of a deleted inbox', a
       [message, JSON.stringify(changes), from, to],
     );
   await add(1, 9_998, { inbox_id: 'in_deleted' });
-  expect(await countHeldMessages(store.db)).toMatchObject([{ messages: 1, isCut: false }]);
-  await add(9_999, 10_000, {});
-  expect(await countHeldMessages(store.db)).toMatchObject([{ messages: 2, isCut: true }]);
+  expect(await countHeldMessages(store.db)).toMatchObject({ byReason: [{ messages: 1 }], isCut: false });
+  await add(9_999, 9_999, {});
+  expect(await countHeldMessages(store.db)).toMatchObject({ byReason: [{ messages: 2 }], isCut: false });
+  await add(10_000, 10_000, {});
+  expect(await countHeldMessages(store.db)).toMatchObject({ byReason: [{ messages: 2 }], isCut: true });
   expect(await countHeldOf(store.db, accountId)).toBe(2);
+  await store.outside.query(`update messages set inbox_id = 'in_deleted' where id <> $1`, [message]);
+  expect(await countHeldMessages(store.db)).toEqual({ byReason: [], isCut: true });
 });
 
 test('a search in an account looks at the newest 10,000 of live and test mail together', async () => {

@@ -106,17 +106,19 @@ const LIST_RELEASED = statement('list-released-messages')`
 /**
  * Counts the newest $1 held messages by reason, without the rows of deleted inboxes. A relay deletes those
  * rows slowly. So the limit applies before they are left out: it bounds what is read.
+ *
+ * Returns at least one row. Its reason is null when no message is counted.
  */
 const COUNT = statement('count-held-messages')`
     with newest as materialized (
-      select inbox_id, held_reason, created_at from messages
-      where status = 'held' order by created_at desc, id desc limit $1
+      select inbox_id, held_reason, created_at, row_number() over (order by created_at desc, id desc) as n
+      from messages
+      where status = 'held' order by created_at desc, id desc limit $1 + 1
     )
-    select m.held_reason as reason, count(*)::int as messages, min(m.created_at) as oldest,
-           (select count(*) from newest) = $1 as "isCut"
-    from newest m
-    where ${INBOX_IS_THERE}
-    group by m.held_reason`;
+    select m.held_reason as reason, count(m.held_reason)::int as messages, min(m.created_at) as oldest, found.is_cut as "isCut"
+    from (select count(*) > $1 as is_cut from newest) found
+    left join newest m on m.n <= $1 and ${INBOX_IS_THERE}
+    group by m.held_reason, found.is_cut`;
 
 /**
  * Counts at most $2 held messages of an account. $1 account, $3 the newest of each kind that are looked at.
@@ -142,11 +144,16 @@ export const HELD_COUNTED_MAX = 10_000;
 /** Maximum count of the held messages of one account. */
 export const HELD_OF_ACCOUNT_COUNTED_MAX = 500;
 
-export interface HeldCount {
+interface HeldCount {
   readonly reason: HeldReason;
   readonly messages: number;
   readonly oldest: Date;
-  /** There may be older ones. */
+}
+
+export interface HeldCounts {
+  /** Reasons without a counted message are absent. */
+  readonly byReason: readonly HeldCount[];
+  /** There are older messages, which are not counted. */
   readonly isCut: boolean;
 }
 
@@ -185,8 +192,19 @@ export async function listReleasedMessages(
 }
 
 /** The held messages of all accounts by reason, of the newest `HELD_COUNTED_MAX`. */
-export async function countHeldMessages({ pool }: { readonly pool: Pool }): Promise<HeldCount[]> {
-  return runOn<HeldCount>(pool, COUNT, [HELD_COUNTED_MAX]);
+export async function countHeldMessages({ pool }: { readonly pool: Pool }): Promise<HeldCounts> {
+  const rows = await runOn<CountRow>(pool, COUNT, [HELD_COUNTED_MAX]);
+  const byReason = rows.flatMap(({ reason, messages, oldest }) =>
+    reason === null || oldest === null ? [] : [{ reason, messages, oldest }],
+  );
+  return { byReason, isCut: rows[0]?.isCut === true };
+}
+
+interface CountRow {
+  readonly reason: HeldReason | null;
+  readonly messages: number;
+  readonly oldest: Date | null;
+  readonly isCut: boolean;
 }
 
 /**

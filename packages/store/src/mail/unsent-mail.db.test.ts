@@ -35,3 +35,22 @@ test('the age is that of the oldest message that is due, also while a worker sen
   expect(emails).toBe(3);
   expect(Math.floor(oldestDueSeconds / 500)).toBe(1);
 });
+
+test('mail is counted up to 10,000, and the count says when more waits', async () => {
+  const first = await rows.email();
+  await store.outside.query(
+    `insert into emails select (jsonb_populate_record(e, jsonb_build_object('id', 'em_' || n))).*
+     from emails e, generate_series(2, 10001) n where e.id = $1`,
+    [first],
+  );
+  const queue = (from: number, to: number) =>
+    store.outside.query(
+      `insert into email_sends select (jsonb_populate_record(s, jsonb_build_object('email_id', 'em_' || n))).*
+       from email_sends s, generate_series($2::int, $3::int) n where s.email_id = $1`,
+      [first, from, to],
+    );
+  await queue(2, 10_000);
+  expect(await readUnsentMail(store.db)).toMatchObject({ emails: 10_000, isCut: false });
+  await queue(10_001, 10_001);
+  expect(await readUnsentMail(store.db)).toMatchObject({ emails: 10_000, isCut: true });
+});

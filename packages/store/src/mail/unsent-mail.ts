@@ -8,7 +8,7 @@ const COUNTED_MAX = 10_000;
 export interface UnsentMail {
   /** Counted up to 10,000. */
   readonly emails: number;
-  /** There may be more. */
+  /** There are more. */
   readonly isCut: boolean;
   /** Null: none waits. */
   readonly oldestDueAt: Date | null;
@@ -16,7 +16,7 @@ export interface UnsentMail {
   readonly oldestDueSeconds: number;
 }
 
-/** $1 maximum number of messages to count. */
+/** $1 maximum number of messages to count, and one more. */
 const READ = statement('read-unsent-mail')`
     select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
            oldest.due_at as "oldestDueAt",
@@ -24,7 +24,8 @@ const READ = statement('read-unsent-mail')`
     from (select (select due_at from email_sends order by due_at limit 1) as due_at) oldest`;
 
 export async function readUnsentMail({ pool }: { readonly pool: Pool }): Promise<UnsentMail> {
-  const [row] = await runOn<Omit<UnsentMail, 'isCut'>>(pool, READ, [COUNTED_MAX]);
-  const { emails = 0, oldestDueAt = null, oldestDueSeconds = 0 } = row ?? {};
-  return { emails, isCut: emails >= COUNTED_MAX, oldestDueAt, oldestDueSeconds };
+  const [row] = await runOn<Omit<UnsentMail, 'isCut'>>(pool, READ, [COUNTED_MAX + 1]);
+  const { emails: found = 0, oldestDueAt = null, oldestDueSeconds = 0 } = row ?? {};
+  const emails = Math.min(found, COUNTED_MAX);
+  return { emails, isCut: found > emails, oldestDueAt, oldestDueSeconds };
 }
