@@ -169,9 +169,9 @@ async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const events = await eraseEvents(pool, erasure);
   const after = await eraseDeadLetters(pool, erasure);
   const all = [unread, mail, received, before, events, after].reduce(together);
-  const finished = all.pending === 0 && erasure.isLast;
-  if (finished) await forget(pool, erasure);
-  else await putBack(pool, erasure, all, (performance.now() - startedMs) / 1000);
+  const isDone = all.pending === 0 && erasure.isLast;
+  if (!isDone) await putBack(pool, erasure, all, (performance.now() - startedMs) / 1000);
+  const finished = isDone && (await forget(pool, erasure));
   return {
     accountId: erasure.accountId,
     requestedAt: new Date(erasure.requestedAt),
@@ -221,22 +221,26 @@ const PUT_BACK = `
                         case when $7 then requested_at + ${COMMITTED_WITHIN} end)
   where account_id = $1 and address = $2 and requested_at = $3::timestamptz`;
 
-/** Deletes the request and its `erased_emails`, unless the request was repeated or deleted meanwhile. */
-async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<void> {
-  const own = [accountId, address, requestedAt];
-  let hasMore = true;
-  while (hasMore) {
-    hasMore = await inBoundedStep(pool, async (client) => {
-      const held = await client.query(
-        `select from erasures where account_id = $1 and address = $2 and requested_at = $3::timestamptz for update`,
-        own,
+/**
+ * Deletes the request and its `erased_emails`, unless the request was repeated meanwhile.
+ *
+ * @returns false when it was repeated: later rows are to be erased, too
+ */
+async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<boolean> {
+  for (;;) {
+    const isGone = await inBoundedStep(pool, async (client) => {
+      const { rows } = await client.query<{ isRepeated: boolean }>(
+        `select requested_at <> $3::timestamptz as "isRepeated" from erasures where account_id = $1 and address = $2 for update`,
+        [accountId, address, requestedAt],
       );
-      if (held.rowCount === 0) return false;
+      const [request] = rows;
+      if (request === undefined || request.isRepeated) return request === undefined;
       const { rowCount } = await client.query(DROP_MAIL_IDS, [accountId, address]);
-      if (rowCount === ROWS_PER_STEP) return true;
+      if (rowCount === ROWS_PER_STEP) return null;
       await client.query('delete from erasures where account_id = $1 and address = $2', [accountId, address]);
-      return false;
+      return true;
     });
+    if (isGone !== null) return isGone;
   }
 }
 
