@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { EventId, RecoveryId } from '@postrider/domain';
 import { ACTOR, createRows, untilWaitingForLock } from '@postrider/testing';
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { setupStore } from '../../test/open-store.ts';
 import { createOutage } from '../../test/outage.ts';
 import type { Outage } from '../../test/outage.ts';
 import { inUndoneTransaction } from '../../test/sessions.ts';
 import { findRecovery, startRecovery } from '../../test/start-recovery.ts';
+import { StoreUnavailableError } from '../db/errors.ts';
 import { replayDeadLetter } from '../deliveries/sql/replay-dead-letters.ts';
 import { createWebhookStore } from '../webhooks/webhooks.ts';
 import { createRecoveryStore } from './recoveries.ts';
@@ -280,6 +281,12 @@ test('a step that fails queues nothing, and is put off by half a minute', async 
   );
   expect(next).toEqual({ later: true });
   expect(await outage.step(id)).toMatchObject({ queued: 1, ended: 'finished' });
+});
+
+test('a Postgres that is lost while a step is put off is unavailable', async () => {
+  const lost = { query: async () => Promise.reject(new Error('Connection terminated')) };
+  const { putOff } = createRecoveryWork(lost as unknown as Pool);
+  await expect(putOff('rec_1' as RecoveryId)).rejects.toThrow(StoreUnavailableError);
 });
 
 test('a step that another relay does is skipped at once, so it is done once', async () => {

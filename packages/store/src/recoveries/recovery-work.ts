@@ -75,7 +75,7 @@ export function createRecoveryWork(pool: Pool) {
       }),
     /** Puts off the next step of a recovery whose step failed. */
     putOff: async (id: RecoveryId): Promise<void> =>
-      void (await run(pool, putOffRecovery, [id, FAILED_STEP_SECONDS])),
+      void (await runOn(pool, putOffRecovery, [id, FAILED_STEP_SECONDS])),
   };
 }
 
