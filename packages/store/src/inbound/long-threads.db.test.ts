@@ -146,6 +146,20 @@ test('is deleted whole, also when a relay deletes the rows of earlier steps befo
   expect(await store.outside.query('select from messages')).toHaveLength(0);
 });
 
+test('leaves out the messages of each step of its deletion at once', async () => {
+  const seen: [listed: number | undefined, shown: number][] = [];
+  const look = async () => {
+    const [listed] = (await threads().list(inbox, null, { limit: 1, cursor: null }))?.entries ?? [];
+    const page = await threads().emails(thread, { limit: MESSAGES, cursor: null });
+    seen.push([listed?.emailCount, page?.entries.length ?? 0]);
+  };
+  const steps: [RegExp, () => Promise<unknown>][] = [1, 2, 3].map(() => [/^begin/, look]);
+  const pool = hookedPool(store.db.pool, ...steps);
+  expect(await threads({ ...store.db, pool }).remove(inbox, thread)).toBe('removed');
+  const left = [MESSAGES, MESSAGES - STEP, MESSAGES - 2 * STEP];
+  expect(seen).toEqual(left.map((messages) => [messages, messages]));
+});
+
 test('that gets an answer while it is deleted leaves the answer, in a new thread', async () => {
   await store.outside.query(`update messages set message_id = 'm@x'`);
   const intake = createReceivedMessageStore(store.db, store.clock, ['a.example']);

@@ -205,9 +205,9 @@ export const readThreadMessages = statement('read-thread-messages')`
     select m.id from messages m where m.thread_id = $2 and m.inbox_id = $1 order by m.created_at, m.id limit $3`;
 
 /**
- * Moves messages of a thread, received and sent, to a deleted inbox. They read as missing at once, and a
- * relay deletes their rows. The last step moves the thread. Received messages that are left begin a new
- * thread: they arrived during the deletion.
+ * Moves messages of a thread, received and sent, to a deleted inbox. Received ones leave the thread, and read
+ * as missing at once. A relay deletes the rows. The last step moves the thread. Received messages that are
+ * left begin a new thread: they arrived during the deletion.
  *
  * Guarantee: run it under the inbox's lock, so nothing joins the thread meanwhile.
  *
@@ -221,7 +221,7 @@ export const removeThread = statement('remove-thread')`
       insert into removed_inboxes (id) select $3 from thread
     ),
     received as (
-      update messages m set inbox_id = $3
+      update messages m set inbox_id = $3, thread_id = null
       where m.id = any ($4::text[]) and m.thread_id = (select t.id from thread t) and m.inbox_id = $1
     ),
     sent as (
