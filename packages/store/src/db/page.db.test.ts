@@ -5,6 +5,7 @@ import { statementsOf } from '../../test/counted-statements.ts';
 import { setupStore } from '../../test/open-store.ts';
 import { createEmailStore } from '../mail/emails.ts';
 import type { EmailStore } from '../mail/emails.ts';
+import { readRows } from './page.ts';
 import type { PageRequest } from './page.ts';
 
 const store = setupStore();
@@ -112,6 +113,27 @@ describe.each(['live', 'test'] as const)('of a list of a %s key', (of) => {
     expect({ html, text }).toEqual({ html: null, text: 'Hello' });
     expect(page?.entries[0]).toEqual(rest);
   });
+});
+
+test('a page keeps to a condition on the time and to alternatives', async () => {
+  await insert(6, 1);
+  const all = await listed();
+  const at = async (n: number) => {
+    const { createdAt } = await store.db.prisma.email.findUniqueOrThrow({ where: { id: all[n] ?? '' } });
+    return createdAt;
+  };
+  const [since, until] = [await at(4), await at(1)];
+  const idsOf = async (where: object, side: 'after' | 'before', cursor = 2) => {
+    const id = all[cursor] as EmailId;
+    const request = { limit: 9, cursor: { side, id } };
+    const ids = (rows: { id: string }[]) => rows.map((row) => row.id);
+    return (await readRows(request, store.db.prisma.email, { accountId, ...where }, ids))?.entries;
+  };
+  expect(await idsOf({ createdAt: { gte: since } }, 'after')).toEqual(all.slice(3, 5));
+  expect(await idsOf({ createdAt: { lte: until } }, 'before')).toEqual(all.slice(1, 2));
+  const either = { OR: [{ id: all[0] ?? '' }, { id: all[2] ?? '' }, { id: all[5] ?? '' }] };
+  expect(await idsOf(either, 'after')).toEqual(all.slice(5));
+  expect(await idsOf({ id: all[0] ?? '' }, 'after')).toBeUndefined();
 });
 
 test.each([null, 'after', 'before'] as const)(

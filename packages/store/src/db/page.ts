@@ -107,9 +107,9 @@ export async function readRows<N extends Noun, Row, Entry>(
   entriesOf: (rows: Row[]) => Entry[] | Promise<Entry[]>,
 ): Promise<Page<Entry> | null> {
   return readPage(request, {
-    positionOf: (id) => table.findFirst({ where: { id, ...where }, select: { createdAt: true } }),
+    positionOf: (id) => table.findFirst({ where: { AND: [{ id }, where] }, select: { createdAt: true } }),
     read: async ({ where: keyset, ...range }) =>
-      entriesOf(await table.findMany({ where: { ...where, ...keyset }, ...range })),
+      entriesOf(await table.findMany({ where: { AND: [where, keyset] }, ...range })),
   });
 }
 
