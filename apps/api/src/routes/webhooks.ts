@@ -120,7 +120,7 @@ const webhookEntry = z
     }),
     last_error: nullableText.meta({
       description:
-        'Of the last attempt that failed. Null: none is known; the log keeps attempts for 30 days.',
+        'Of the last attempt that failed, or of a delivery that was refused since. Null: none is known, or the log no longer has the attempt.',
     }),
     outstanding: count.meta({ description: `Deliveries that are neither done nor given up. ${COUNTED}` }),
     dead_letters: count.meta({ description: `Dead letters. ${COUNTED}` }),
