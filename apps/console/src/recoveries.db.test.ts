@@ -314,8 +314,8 @@ describe('a recovery', () => {
     expect(textOf(await show(path))).toContain('Fresh events, p95 none yet');
     await query(
       `insert into events (id, account_id, type, created_at, data)
-       select 'evt_' || lpad('7' || n, 26, '0'), $1, 'email.sent', r.created_at + interval '1 ms', '{}'
-       from recoveries r, generate_series(1, 2) n`,
+       select 'evt_' || lpad('7' || n, 26, '0'), $1, 'email.sent', a.created_at + interval '1 ms', '{}'
+       from audit a, generate_series(1, 2) n where a.action = 'recovery.start'`,
       [accountId],
     );
     await query(

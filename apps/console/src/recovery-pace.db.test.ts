@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { moment } from './html/words.ts';
 import { makeHistory, RECOVERY } from '../test/history.ts';
 import { HttpVisitor, textOf } from '../test/http-visitor.ts';
 import { makeOutage } from '../test/outage.ts';
@@ -44,6 +45,28 @@ describe('a recovery that has queued its last event', () => {
       expect(page).toMatch(new RegExp(`<span class="st ${sign}[^"]*">finished<`));
       expect(page).not.toContain('data-live');
     }
+  });
+});
+
+describe('a recovery that was counted two days before its start', () => {
+  beforeEach(async () => query(`update recoveries set created_at = now() - interval '2 days'`));
+
+  test('is shown from its start on, on every page', async () => {
+    const [row] = await opened.database.query<{ at: Date }>(
+      `select created_at as at from audit where action = 'recovery.start'`,
+    );
+    const at = row?.at ?? new Date(0);
+    const words = await wordsOf(path);
+    expect(words).toContain(`Started ${moment(at, at)} `);
+    expect(words).toMatch(/at most, [12]\d\d\/s on average/);
+    for (const page of [path, '/', '/recoveries', `/webhooks/${outage.healthy}`])
+      expect(await wordsOf(page)).not.toContain('2 d ago');
+    expect(await ada.show(path)).toContain(`since=${at.toISOString().slice(0, 10)}`);
+  });
+
+  test('is shown from its count on once the audit has lost its start', async () => {
+    await query('delete from audit');
+    expect(await wordsOf('/recoveries')).toContain('unknown 2 d ago');
   });
 });
 

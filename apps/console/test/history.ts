@@ -82,8 +82,8 @@ async function addRecovery(query: Query, { accountId, healthy }: Outage): Promis
     [RECOVERY, accountId, healthy],
   );
   await query(
-    `insert into audit (actor_kind, actor, action, account_id, target, webhook_id, count, note)
-     values ('console', 'ada', 'recovery.start', $1, $2, $3, 28412, $4)`,
+    `insert into audit (created_at, actor_kind, actor, action, account_id, target, webhook_id, count, note)
+     values (now() - interval '86 s', 'console', 'ada', 'recovery.start', $1, $2, $3, 28412, $4)`,
     [accountId, RECOVERY, healthy, `ticket 4809 ${HOSTILE_NAME}`],
   );
 }

@@ -207,7 +207,7 @@ const recovery = z
     }),
     in_progress: count.meta({ description: 'Waits for its first attempt or for another one.' }),
     left: count.meta({ description: 'Not queued yet; of a stopped recovery: not queued.' }),
-    created_at: time,
+    created_at: time.meta({ description: 'When its events were counted.' }),
     ended_at: time.nullable(),
   })
   .meta({ id: 'Recovery' });

@@ -129,6 +129,6 @@ export function recoveryState(recovery: FoundRecovery, shape: 'pill' | 'plain' =
   return state(status === 'running' ? 'wait' : 'off', status, shape);
 }
 
-export function startedBy({ startedBy: by, createdAt }: FoundRecovery, now: Date): Html {
-  return html`${by?.name ?? 'unknown'} <span class="sub">${ago(createdAt, now)}</span>`;
+export function startedBy({ startedBy: by, startedAt }: FoundRecovery, now: Date): Html {
+  return html`${by?.name ?? 'unknown'} <span class="sub">${ago(startedAt, now)}</span>`;
 }

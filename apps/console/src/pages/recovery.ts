@@ -16,7 +16,7 @@ import {
   wholeId,
 } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
-import { clockTime, count, counted, gap, moment, writtenTime } from '../html/words.ts';
+import { count, counted, gap, moment, writtenTime } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
 import { isBeginning, isOpenEnded, isSettled, matchedText, recoveryState, timeLeft } from './recoveries.ts';
 
@@ -82,7 +82,7 @@ function progress(recovery: FoundRecovery, fresh: FreshEvents | null, visit: Vis
     <div class="card pad">
       ${bar(recovery)}
       <p class="axis">
-        <span>Started ${clockTime(recovery.createdAt)}</span><span>${endText(recovery, now)}</span>
+        <span>Started ${moment(recovery.startedAt, now)}</span><span>${endText(recovery, now)}</span>
       </p>
     </div>
     <div class="card">
@@ -119,16 +119,16 @@ function big(value: number): Html {
 }
 
 /** The dead letters since the start. */
-function failedAgain({ failed, webhookId, createdAt }: FoundRecovery): Html {
+function failedAgain({ failed, webhookId, startedAt }: FoundRecovery): Html {
   if (failed === 0) return big(0);
-  const query = queryOf({ webhook: webhookId, since: writtenTime(createdAt) });
+  const query = queryOf({ webhook: webhookId, since: writtenTime(startedAt) });
   return html`<a class="big" href="/dead-letters${query}">${count(failed)}</a>
     <span class="rel">see the dead letters</span>`;
 }
 
 /** The recovery waits while fresh events do, so it may be slower than its rate. */
-function onAverage({ queued, createdAt, status }: FoundRecovery, now: Date): string {
-  const seconds = (now.getTime() - createdAt.getTime()) / 1000;
+function onAverage({ queued, startedAt, status }: FoundRecovery, now: Date): string {
+  const seconds = (now.getTime() - startedAt.getTime()) / 1000;
   if (status !== 'running' || queued === 0 || seconds < 1) return '';
   return `, ${count(Math.round(queued / seconds))}/s on average`;
 }
@@ -180,7 +180,7 @@ function details(recovery: FoundRecovery, now: Date): Html {
   const who =
     by === null
       ? html`unknown: the audit no longer has the entry`
-      : html`<b>${by.name}</b> ${ACTED_THROUGH[by.kind]}, ${timeAgo(recovery.createdAt, now)}`;
+      : html`<b>${by.name}</b> ${ACTED_THROUGH[by.kind]}, ${timeAgo(recovery.startedAt, now)}`;
   return section(
     'asked',
     { title: 'Details' },

@@ -38,7 +38,7 @@ export function showRecovery(db: Database): PageHandler {
     const recovery = await lookUps.find(id);
     if (recovery === null) throw noSuch('recovery', id, visit.now, KEPT);
     const isRunning = recovery.status === 'running';
-    const { accountId, webhookId, createdAt: at } = recovery;
+    const { accountId, webhookId, startedAt: at } = recovery;
     const fresh = isRunning ? await readFreshEvents(db, { accountId, webhookId, at }) : null;
     const page = recoveryPage({ recovery, fresh, isLive: live !== undefined }, visit);
     return live === undefined || isSettled(recovery) ? page : { ...page, refreshSeconds: 5 };

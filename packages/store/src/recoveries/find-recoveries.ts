@@ -16,18 +16,27 @@ export interface FoundRecovery extends Recovery {
   readonly failingSince: Date | null;
   /** The recovery waits until `account resume`. */
   readonly isSuspended: boolean;
+  /** From the audit. Without its entry: the moment of the count, which may be earlier. */
+  readonly startedAt: Date;
   /** Null: the audit no longer has the entry. */
   readonly startedBy: (Pick<Actor, 'kind' | 'name'> & { readonly note: string | null }) | null;
 }
 
-/** The audit finds a recovery by its target, so the action is named in a form that no index has. */
+/**
+ * A value of the audit entry `s` about the start of the recovery `r`. The entry is found by its target, so
+ * the action has a form that no index has.
+ */
+const ofStart = (value: string): string => `
+           (select ${value} from audit s
+            where s.target = r.id and greatest(s.action, '') = 'recovery.start'
+            order by s.created_at, s.id limit 1)`;
+
 const describe = (recoveries: string): string => `
     select ${SHOWN}, r.account_id as "accountId", w.endpoint, w.failing_since as "failingSince",
            coalesce((select a.suspended_at is not null from accounts a where a.id = r.account_id), false) as "isSuspended",
            (select a.name from accounts a where a.id = r.account_id) as "accountName",
-           (select jsonb_build_object('kind', s.actor_kind, 'name', s.actor, 'note', s.note) from audit s
-            where s.target = r.id and greatest(s.action, '') = 'recovery.start'
-            order by s.created_at, s.id limit 1) as "startedBy"
+           coalesce(${ofStart('s.created_at')}, r.created_at) as "startedAt",
+           ${ofStart(`jsonb_build_object('kind', s.actor_kind, 'name', s.actor, 'note', s.note)`)} as "startedBy"
     from (${recoveries}) r
     cross join lateral (select * from webhooks x where x.id = r.webhook_id and x.removed_at is null offset 0) w ${OUTCOMES}
     order by r.id desc`;

@@ -46,6 +46,7 @@ export interface Recovery {
   readonly inProgress: number;
   /** Events that are not queued yet; those that a stopped recovery did not queue. */
   readonly left: number;
+  /** The moment of the count. The recovery may have started later. */
   readonly createdAt: Date;
   readonly endedAt: Date | null;
 }
