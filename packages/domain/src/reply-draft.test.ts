@@ -221,7 +221,15 @@ describe('a reply is refused', () => {
   test('over 512 KiB of text and HTML together, counted in bytes', () => {
     const half = 'é'.repeat(LIMITS.replyBytes / 4);
     expect(draftOf({ text: half, html: half }).text).toBe(half);
-    expect(faultOf({ text: half, html: `${half}a` })).toMatch(/^html exceeds 512 KiB/);
-    expect(faultOf({ text: `${half}${half}a` })).toMatch(/^text exceeds 512 KiB/);
+    expect(faultOf({ text: half, html: `${half}a` })).toBe('html exceeds 512 KiB together with text.');
+  });
+
+  test.each([
+    ['text', { html: null }],
+    ['text', {}],
+    ['html', { text: '' }],
+  ])('over 512 KiB of %s alone, with %j', (field, other) => {
+    const body = { text: undefined, [field]: 'x'.repeat(LIMITS.replyBytes + 1), ...other };
+    expect(faultOf(body)).toBe(`${field} exceeds 512 KiB.`);
   });
 });

@@ -124,9 +124,11 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
 export function inboxMailFault(fields: Readonly<Record<string, unknown>>): DraftFault | null {
   const reserved = namesOf(fields['headers']).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
   if (reserved !== undefined) return { field: `headers.${reserved}`, message: 'is set by the service' };
-  if (byteLength(fields['text']) + byteLength(fields['html']) <= LIMITS.replyBytes) return null;
-  const field = fields['html'] === undefined ? 'text' : 'html';
-  return { field, message: `exceeds ${REPLY_MAX} together with the other` };
+  const [text, html] = [byteLength(fields['text']), byteLength(fields['html'])];
+  if (text + html <= LIMITS.replyBytes) return null;
+  const message = `exceeds ${REPLY_MAX}`;
+  if (html === 0) return { field: 'text', message };
+  return { field: 'html', message: text === 0 ? message : `${message} together with text` };
 }
 
 export function firstFault([first]: readonly DraftFault[]): DraftFault {

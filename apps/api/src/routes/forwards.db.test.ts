@@ -234,11 +234,7 @@ describe('a forward is refused, and stores nothing,', () => {
       { ...TO, headers: { references: '<1@x>' } },
       'headers.references is set by the service.',
     ],
-    [
-      'with text over 512 KiB',
-      { ...TO, text: 'x'.repeat(512 * 1024 + 1) },
-      'text exceeds 512 KiB together with the other.',
-    ],
+    ['with text over 512 KiB', { ...TO, text: 'x'.repeat(512 * 1024 + 1) }, 'text exceeds 512 KiB.'],
     [
       'with a file by path',
       { ...TO, attachments: [{ filename: 'a', content: '', path: 'https://x.example/' }] },
