@@ -75,6 +75,7 @@ describe('by its form, inside any text', () => {
     ['{"AWS_SESSION_TOKEN": "cut', '{"AWS_SESSION_TOKEN": [redacted]'],
     ['at redis://u:p@r', 'at redis://u:***@r'],
     ['db?password=x', 'db?password=***'],
+    ['/path?Password=x&SSLPASSWORD=y', '/path?Password=***&SSLPASSWORD=***'],
   ])('%j is written as %j', (text, shown) => {
     expect(field(text)).toBe(shown);
     expect(field([{ deep: text }])).toEqual([{ deep: shown }]);

@@ -15,7 +15,7 @@ const SECRET_VALUE = /(whsec_|pr_live_|pr_test_|pr_console_)[\w+/=-]+|(\/u\/)[\w
 /** A variable of the AWS SDK with its value: as `env` prints it, in JSON, or in JSON inside a string. */
 const AWS_VARIABLE = /(\bAWS_\w+(?:\\*")?\s*[=:]\s*)(?:\\*"[^"]*"?|[^\s,;"]+)/g;
 /** One fast test for most texts: a text that does not match has no secret. */
-const SUSPICIOUS = /whsec_|pr_live_|pr_test_|pr_console_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/;
+const SUSPICIOUS = /whsec_|pr_live_|pr_test_|pr_console_|\/u\/|AWS_|:\/\/|[?&](?:ssl)?pass/i;
 
 const DEPTH_MAX = 8;
 const ENTRIES_MAX = 100;
