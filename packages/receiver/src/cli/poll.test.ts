@@ -154,6 +154,15 @@ test.each<[string, (response: ServerResponse) => void, string]>([
   expect(err).toContain(words);
 });
 
+test.each([JSON.stringify({ other: 'x'.repeat(1_000) }), 'x'.repeat(1_000)])(
+  'an answer that is no problem document is cut to 200 characters',
+  async (answer) => {
+    nextAnswers.push((response) => response.writeHead(401).end(answer));
+    const { err } = await runCommand(args());
+    expect(err.split('answered 401: ')[1]).toBe(answer.slice(0, 200));
+  },
+);
+
 test('a key that is revoked later ends it with one line', async () => {
   const stop = new AbortController();
   const printed: string[] = [];

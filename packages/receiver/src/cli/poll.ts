@@ -110,10 +110,11 @@ async function ask(
 
 /** The detail of a problem document, or the beginning of another answer. */
 function wordsOf(text: string): string {
+  const beginning = text.slice(0, 200);
   try {
     const { detail, title } = JSON.parse(text) as { detail?: string; title?: string };
-    return detail ?? title ?? text;
+    return detail ?? title ?? beginning;
   } catch {
-    return text.slice(0, 200);
+    return beginning;
   }
 }
