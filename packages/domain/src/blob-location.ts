@@ -6,12 +6,17 @@ export type BlobLocation =
 /** The forms that `parseBlobLocation` accepts, in words. */
 export const BLOB_LOCATIONS = 'file:/path, file:relative/folder or s3://bucket/prefix';
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
-const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/;
+const S3_URL = /^s3:\/\/([^/]*)(?:\/(.*))?$/;
+const BUCKET_NAME = /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 /** Allows no character with a meaning in a URL, an XML answer or a shell. */
 const PREFIX_PART = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** An S3 key may have 1,024 bytes. The blob's id takes 64. */
 const PREFIX_LENGTH_MAX = 512;
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
+export function isBucketName(text: string): boolean {
+  return BUCKET_NAME.test(text);
+}
 
 /** @returns null for a text of another form. The folder is not resolved. */
 export function parseBlobLocation(location: string): BlobLocation | null {
@@ -27,7 +32,7 @@ function parseFolder(path: string): BlobLocation | null {
 
 function parseBucket(location: string): BlobLocation | null {
   const [, bucket, path = ''] = S3_URL.exec(location) ?? [];
-  if (bucket === undefined || bucket.includes('..') || path.length > PREFIX_LENGTH_MAX) return null;
+  if (bucket === undefined || !isBucketName(bucket) || path.length > PREFIX_LENGTH_MAX) return null;
   if (path === '') return { kind: 's3', bucket, prefix: '' };
   const prefix = path.replace(/\/$/, '');
   const isValid = prefix.split('/').every((part) => PREFIX_PART.test(part));

@@ -3,7 +3,7 @@ export type { KeyKind } from './api-key.ts';
 export { awsPartitionOf } from './aws-partitions.ts';
 export { blamedAddresses, SANDBOX_RECIPIENT_DOMAIN, addressesToSuppress } from './blamed-addresses.ts';
 export type { BlamedAddress } from './blamed-addresses.ts';
-export { BLOB_LOCATIONS, parseBlobLocation } from './blob-location.ts';
+export { BLOB_LOCATIONS, isBucketName, parseBlobLocation } from './blob-location.ts';
 export type { Clock } from './clock.ts';
 export { asciiDomain, mailDomain, parseDomainName } from './domain-name.ts';
 export { DEAD_LETTER_REASONS, decideOutcome } from './delivery-outcome.ts';

@@ -317,7 +317,7 @@ describe('addresses', () => {
   test('buckets of inbound mail are names', () => {
     const config = loadConfig('api', { ...BASE, INBOUND_S3_BUCKETS: 'mail-in, mail.in-2' });
     expect(config.inboundS3Buckets).toEqual(['mail-in', 'mail.in-2']);
-    for (const value of ['s3://mail-in', 'Mail', 'mail/in', 'a,,b'])
+    for (const value of ['s3://mail-in', 'Mail', 'mail/in', 'a,,b', 'mail..in'])
       expect(problemsOf('api', { ...BASE, INBOUND_S3_BUCKETS: value })).toHaveLength(1);
   });
 

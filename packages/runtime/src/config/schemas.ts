@@ -3,6 +3,7 @@ import {
   asciiDomain,
   awsPartitionOf,
   BLOB_LOCATIONS,
+  isBucketName,
   parseBlobLocation,
   parseEmailAddress,
   parseUrl,
@@ -161,12 +162,7 @@ export const blobLocation = textThat(
   (value) => parseBlobLocation(value) !== null,
 );
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
-export const bucketNames = listOf(
-  'must be a comma-separated list of S3 buckets',
-  (entry) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(entry),
-  String,
-);
+export const bucketNames = listOf('must be a comma-separated list of S3 buckets', isBucketName, String);
 
 export const topicArns = listOf(
   'must be a comma-separated list of SNS topic ARNs in regions of AWS',
