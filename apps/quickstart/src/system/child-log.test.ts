@@ -29,6 +29,21 @@ test('a log keeps every line, shows a repeated warning once, and the last error 
   expect(readFileSync(`${file}.1`, 'utf8')).toContain('pass failed');
 });
 
+test('a warning of Node is shown without its hint, and is not the last error', async () => {
+  const shown: string[] = [];
+  const log = new ChildLog(join(folder, 'warning.log'), (words) => shown.push(words));
+  const stderr = new PassThrough();
+  log.follow(new PassThrough(), stderr);
+  stderr.end(
+    'postrider: cannot start\n(node:7) [DEP1] DeprecationWarning: old\n' +
+      '(Use `node --trace-deprecation ...` to show where the warning was created)\n',
+  );
+  await waitFor(() => shown.length >= 2, { what: 'both lines' });
+  await log.close();
+  expect(log.lastErrorLine()).toBe('postrider: cannot start');
+  expect(shown).toEqual(['postrider: cannot start', '(node:7) [DEP1] DeprecationWarning: old']);
+});
+
 test('a file that cannot be written is reported once, and the warnings are still shown', async () => {
   const shown: string[] = [];
   const log = new ChildLog(join(folder, 'x'.repeat(300)), (words) => shown.push(words));

@@ -42,8 +42,10 @@ export class ChildLog {
     createInterface({ input: stderr }).on('line', (line) => {
       this.#write(line);
       // Node prints the rest of an error and its own version after the message: only the file gets them.
-      if (/^[\s}]|^$|^Node\.js v/.test(line)) return;
-      this.noteError(line);
+      if (/^[\s}]|^$|^Node\.js v|^\(Use `node /.test(line)) return;
+      // `(node:PID) …` is a warning of Node.
+      if (line.startsWith('(node:')) this.#showOnce(line, null);
+      else this.noteError(line);
     });
   }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { startTcpListener, waitFor } from '@postrider/testing';
 import type { Terminal } from '../terminal.ts';
 import { startChild } from './child.ts';
@@ -59,6 +59,26 @@ test('a failed start has the last line on stderr, also when it arrives after the
   writeFileSync(file('api.js'), LATE_REASON);
   await expect(start('api', 'http://127.0.0.1:1/')).rejects.toThrow(/^the reason$/);
   expect(readFileSync(file('api.log'), 'utf8')).toBe('postrider: the reason\n');
+});
+
+test('a process that is not ready in time is named so, whatever it wrote to stderr', async () => {
+  writeFileSync(file('console.js'), "console.error('a warning'); setInterval(() => {}, 1_000);");
+  const said: string[] = [];
+  const started = start('console', 'http://127.0.0.1:1/', said);
+  started.catch(() => undefined);
+  await waitFor(() => said.includes('a warning'), { what: 'the line' });
+  const now = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 31_000);
+  try {
+    await expect(started).rejects.toThrow(/^it was not ready after 30 s$/);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test('a process that ends without a message is named so, also after a warning of Node', async () => {
+  writeFileSync(file('cli.js'), "process.emitWarning('old'); process.exitCode = 3;");
+  await expect(start('cli', 'http://127.0.0.1:1/')).rejects.toThrow(/^it ended with 3$/);
 });
 
 test('a process that ends again and again is started again after twice the time', async () => {

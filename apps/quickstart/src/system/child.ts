@@ -43,8 +43,8 @@ const FOLLOW_PARENT = `data:text/javascript,${encodeURIComponent(
 /**
  * Starts a process of the system, and restarts it when it ends by itself. Resolves when it is ready.
  *
- * @throws StartError with the last error on stderr when it ends first or is not ready in time, or AbortError
- * after `signal`. In each case the process has ended.
+ * @throws StartError when it ends first, with its last error on stderr, or when it is not ready in time.
+ * AbortError after `signal`. In each case the process has ended.
  */
 export async function startChild(
   options: ChildOptions,
@@ -57,9 +57,11 @@ export async function startChild(
   try {
     await untilReady(first, options.readyUrl, signal);
   } catch (error) {
+    // Only a process that ended has written the reason. A running one writes warnings.
+    const hasFailed = hasEnded(first.child);
     await end(first, options);
     await log.close();
-    const reason = signal.aborted ? null : log.lastErrorLine();
+    const reason = signal.aborted || !hasFailed ? null : log.lastErrorLine();
     throw reason === null ? error : new StartError(reason.replace(/^postrider: /, ''), { cause: error });
   }
   const stopping = new AbortController();
