@@ -33,8 +33,9 @@ export async function showInboundMail(
     throw new StartError(`message.received has not arrived within ${ARRIVAL_TIMEOUT_MS / 1000} s`);
   }
   const { id, thread_id: thread } = arrival.event.data;
+  if (thread === null) throw new StartError(`the received message ${id} has no thread`);
   terminal.say('demo', `signed message.received ${arrival.event.id} arrived, signature verified`);
-  const path = `/v1/inboxes/${encodeURIComponent(INBOX)}/threads/${thread ?? ''}/emails`;
+  const path = `/v1/inboxes/${encodeURIComponent(INBOX)}/threads/${thread}/emails`;
   const reply = await api.request<{ id: string }>('POST', `${path}/${id}/reply`, {
     text: 'It is on its way.',
   });
@@ -43,7 +44,7 @@ export async function showInboundMail(
   if (newest?.id !== reply.id) throw new StartError(`the reply ${reply.id} is not in its thread`);
   terminal.say(
     'demo',
-    `reply ${reply.id} ("${newest.subject}") is queued, message ${data.length} of thread ${thread ?? ''}`,
+    `reply ${reply.id} ("${newest.subject}") is queued, message ${data.length} of thread ${thread}`,
   );
 }
 
