@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { isNativeError } from 'node:util/types';
 import type { EndpointResult, Failure } from './endpoint-result.ts';
-import { describeFailure, failed, refused } from './failure.ts';
+import { describeFailure, failed, isInHandshake, refused } from './failure.ts';
 import { RefusedError } from './guard/address-guard.ts';
 import type { Exchange, ExchangeListener, OutgoingPost, Transport } from './transport/transport.ts';
 
@@ -156,9 +156,8 @@ export class Attempt implements ExchangeListener {
   }
 
   #describe(error: unknown): Failure | null {
-    // Node's types lack `secureConnecting`. It is true until the handshake is done.
-    const { secureConnecting = false } = (this.#socket ?? {}) as { secureConnecting?: boolean };
-    return describeFailure(error, { hostname: this.#post.url.hostname, inHandshake: secureConnecting });
+    const inHandshake = isInHandshake(this.#socket);
+    return describeFailure(error, { hostname: this.#post.url.hostname, inHandshake });
   }
 
   #settle(outcome: EndpointResult | Error): void {

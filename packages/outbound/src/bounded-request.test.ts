@@ -19,6 +19,7 @@ import {
   resetBeforeHead,
   type ScriptedReceiver,
   startScriptedReceiver,
+  startTcpListener,
   switchProtocols,
   type TestAuthority,
   truncatedBody,
@@ -117,6 +118,16 @@ describe('a failure, made once, is', () => {
     const fetched = await createGet({ ca: [caPem] })(new URL(receiver.url('/file')));
     expect(fetched).toMatchObject({ kind: 'failed', cause: 'tls' });
     expect(receiver.requests).toHaveLength(0);
+  });
+
+  test('a connection that is cut in the TLS handshake', async () => {
+    const listener = await startTcpListener((socket) => socket.once('data', () => socket.destroy()));
+    atEnd(() => listener.close());
+    expect(await createGet()(new URL(`https://127.0.0.1:${listener.port}/file`))).toEqual({
+      kind: 'failed',
+      cause: 'tls',
+      error: 'TLS: connection closed during the handshake',
+    });
   });
 
   test('a port that nobody listens on', async () => {

@@ -5,7 +5,7 @@ import { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Request, RequestError } from 'got';
 import type { Failure } from './endpoint-result.ts';
-import { describeFailure, failed } from './failure.ts';
+import { describeFailure, failed, isInHandshake } from './failure.ts';
 import { createStrictGot } from './strict-got.ts';
 
 export interface BoundedGetOptions {
@@ -75,7 +75,10 @@ async function bounded<T>(
   }, timeoutMs);
   // `work` sees the stream's errors. A later error without a listener would end the process.
   stream.on('error', () => undefined);
-  stream.once('request', (native: ClientRequest) => native.on('error', () => undefined));
+  let native: ClientRequest | undefined;
+  stream.once('request', (request: ClientRequest) => {
+    native = request.on('error', () => undefined);
+  });
   // After a 101, got no longer closes the connection.
   stream.once('upgrade', (_response: IncomingMessage, socket: Socket) => socket.destroy());
   try {
@@ -83,7 +86,7 @@ async function bounded<T>(
   } catch (error) {
     if (deadline.expired) return failed('timeout', `timeout after ${timeoutMs} ms`);
     const cause = error instanceof RequestError ? (error.cause ?? error) : error;
-    const failure = describeFailure(cause, { hostname, inHandshake: false });
+    const failure = describeFailure(cause, { hostname, inHandshake: isInHandshake(native?.socket) });
     if (failure === null) throw error;
     return failure;
   } finally {

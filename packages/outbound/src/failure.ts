@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Failure, FailureCause, Refused } from './endpoint-result.ts';
 import { NameLookupError } from './resolve/name-resolver.ts';
@@ -40,6 +41,11 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
  * of the endpoint, so we may show it.
  */
 const OPENSSL_REASON = /:SSL routines:[^:]*:([a-z0-9 /]+):/;
+
+/** Node's types lack `secureConnecting`. It is true until the handshake is done. */
+export function isInHandshake(socket: Socket | null | undefined): boolean {
+  return (socket as { secureConnecting?: boolean } | null | undefined)?.secureConnecting ?? false;
+}
 
 export function failed(cause: FailureCause, error: string): Failure {
   return { kind: 'failed', error: toLine(error), cause };
