@@ -156,7 +156,9 @@ class SmtpAttempt {
   resultOf(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
     const silence = `no answer from the mail server within ${this.#limitMs} ms`;
     if (this.#isWritten && !isReply(fault.response)) {
-      const closed = 'the mail server closed the connection';
+      const closed = this.signal.aborted
+        ? 'this process closed the connection to the mail server'
+        : 'the mail server closed the connection';
       return { kind: 'unconfirmed', error: `${this.isExpired ? silence : closed} after the message` };
     }
     return this.isExpired ? { kind: 'deferred', error: silence } : resultOfFault(fault, recipients);

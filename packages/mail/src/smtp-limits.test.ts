@@ -141,7 +141,10 @@ describe('without an answer to the final dot, the server may have the message: u
     ['answers what is no reply', () => 'what?'],
   ])('when the server %s', async (_what, atTheDot) => {
     const server = await untilTheDot(atTheDot);
-    expect((await provide(server.url, LONG_MS, 1).send(outgoingMessage())).kind).toBe('unconfirmed');
+    expect(await provide(server.url, LONG_MS, 1).send(outgoingMessage())).toEqual({
+      kind: 'unconfirmed',
+      error: 'the mail server closed the connection after the message',
+    });
   });
 
   test('when we stop', async () => {
@@ -151,7 +154,10 @@ describe('without an answer to the final dot, the server may have the message: u
     const running = provider.send(outgoingMessage());
     await atTheDot;
     provider.close();
-    expect((await running).kind).toBe('unconfirmed');
+    expect(await running).toEqual({
+      kind: 'unconfirmed',
+      error: 'this process closed the connection to the mail server after the message',
+    });
   });
 
   test.each([
