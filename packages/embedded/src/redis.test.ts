@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isRunning, waitForExit } from './process-state.ts';
 import { findRedisServer, startRedis, type RunningRedis } from './redis.ts';
 
@@ -70,6 +73,22 @@ const title = 'a private Redis';
   test('quotes the output of a server that cannot start', async () => {
     await expect(start({ args: ['--maxmemory', 'plenty'] })).rejects.toThrow(/did not start[^]*maxmemory/);
   });
+});
+
+test('a server that cannot run leaves no folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'no-redis-'));
+  writeFileSync(join(folder, 'redis-server'), '#!/missing/interpreter', { mode: 0o755 });
+  const { PATH, TMPDIR } = process.env;
+  Object.assign(process.env, { PATH: folder, TMPDIR: folder });
+  try {
+    await expect(startRedis()).rejects.toThrow('ENOENT');
+    expect(readdirSync(folder)).toEqual(['redis-server']);
+  } finally {
+    process.env['PATH'] = PATH;
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+    rmSync(folder, { recursive: true });
+  }
 });
 
 async function ask({ port }: RunningRedis, command: string): Promise<string> {

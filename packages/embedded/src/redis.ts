@@ -91,7 +91,12 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
     });
     (stream as unknown as { unref(): void }).unref();
   }
-  await once(child, 'spawn');
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    throw error;
+  }
   const redis = new RunningRedis(port, child.pid ?? 0, folder);
   const guard = new Guard(redis.pid, 'SIGTERM', [folder]);
   child.once('exit', () => {
