@@ -57,6 +57,17 @@ test('a thread that is lost to a job names the client of that job', async () => 
   expect(lost).toEqual(Array(2).fill(['a crash', 'a']));
 });
 
+test('a job that cannot be prepared rejects, and costs no thread', async () => {
+  open(NEVER_MS, 1);
+  const thread = await threadOfJob();
+  const unprepared = pool.run('a', () => {
+    throw new Error('no memory for a copy');
+  });
+  await expect(unprepared).rejects.toThrow('no memory for a copy');
+  expect(lost).toEqual([]);
+  expect(await threadOfJob()).toBe(thread);
+});
+
 test('jobs one after another use one thread, so that the other may end', async () => {
   open(NEVER_MS, 2);
   const both = await Promise.all([threadOfJob(), threadOfJob()]);

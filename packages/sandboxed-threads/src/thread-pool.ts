@@ -67,7 +67,8 @@ export class ThreadPool<Job, Answer> {
    * job may have caused the fault.
    *
    * @param client its jobs run in order, and take turns with those of other clients
-   * @param job called before each try: the first try has used up the transferred memory
+   * @param job called before each try: the first try has used up the transferred memory. An error that it
+   *   throws rejects the call, and costs no thread.
    * @returns null when two threads were lost to the job
    * @throws Error when the pool is closed: the job may or may not have run. Also when no thread starts: the
    * job is not to blame.
@@ -97,10 +98,11 @@ export class ThreadPool<Job, Answer> {
   /** @returns null when the thread was lost */
   async #runInThread(client: string, job: () => Transfer<Job>): Promise<Answer | null> {
     this.#requireOpen();
+    const transfer = job();
     const thread = this.#takeIdle() ?? this.#startThread();
     const loaded = this.#threads.get(thread);
     try {
-      return await answerOf<Answer>(thread, job(), {
+      return await answerOf<Answer>(thread, transfer, {
         timeoutMs: this.#options.timeoutMs,
         onAnswer: () => this.#addToIdle(thread),
       });
