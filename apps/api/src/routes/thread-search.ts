@@ -23,20 +23,20 @@ import {
 
 const LISTS = ['from', 'to', 'cc', 'bcc'] as const;
 
-/** The parameters that may occur once. */
 const searchQuery = z.object({
   query: oneLineText(LIMITS.searchLength)
     .optional()
     .meta({ description: 'In the subject, in an address, or in the first 16 KiB of the text.' }),
-  has_attachment: booleanParameter,
-  read: booleanParameter,
   start_date: requestedMoment.optional().meta({
     description: 'Received or sent at this time or later. A date: from its start, UTC.',
   }),
   end_date: requestedMoment
     .optional()
     .meta({ description: 'Received or sent before this time. A date: before its start, UTC.' }),
+  has_attachment: booleanParameter.meta({ description: 'Whether the message has a file.' }),
 });
+/** The parameters that may occur once. */
+const parsedQuery = searchQuery.extend({ read: threadQuery.shape.read });
 
 const addresses = (header: string) =>
   z
@@ -47,8 +47,7 @@ const addresses = (header: string) =>
       description: `Comma-separated: one of them occurs in ${header}.`,
     });
 const documentedQuery = z.object({
-  ...searchQuery.omit({ read: true, has_attachment: true }).shape,
-  has_attachment: z.boolean().optional().meta({ description: 'Whether the message has a file.' }),
+  ...searchQuery.shape,
   from: addresses('From'),
   to: addresses('To'),
   cc: addresses('Cc'),
@@ -84,7 +83,7 @@ export function searchThreads(stores: RouteStores): Documented<KeyedRoute> {
       const { query } = request;
       const inbox = await findInbox(stores, request);
       if (!inbox.ok) return inbox.refusal;
-      const parsed = parseQuery(query, searchQuery);
+      const parsed = parseQuery(query, parsedQuery);
       if (!parsed.ok) return parsed.refusal;
       const fault = faultOfLists(query);
       if (fault !== null) return invalid(fault);

@@ -32,20 +32,22 @@ export function threadRoutes(stores: RouteStores): readonly Documented[] {
   ];
 }
 
+export const booleanParameter = z
+  .string()
+  .refine((written) => written === 'true' || written === 'false', { error: 'is not true or false' })
+  .meta({ type: 'boolean' })
+  .transform((written) => written === 'true')
+  .optional();
+
 /**
- * Only for the OpenAPI document. `folders` and `labels` are lists. Resend's SDK joins a list with commas;
- * others repeat the name.
+ * `folders` and `labels` are lists, so `listIn` reads them. Resend's SDK joins a list with commas; others
+ * repeat the name.
  */
 export const threadQuery = z.object({
-  read: z.boolean().optional().meta({ description: 'Whether all that they received is read.' }),
+  read: booleanParameter.meta({ description: 'Whether all that they received is read.' }),
   folders: z.string().optional().meta({ description: 'Comma-separated. Every thread is in `inbox`.' }),
   labels: z.string().optional().meta({ description: 'Comma-separated. No thread has one.' }),
 });
-
-export const booleanParameter = z
-  .enum(['true', 'false'], { error: 'is not true or false' })
-  .transform((written) => written === 'true')
-  .optional();
 
 const threadFields = {
   id: idOf('thread'),
@@ -68,6 +70,7 @@ export const threadEntry = z.object({
 const threadPage = pageOf(threadEntry).meta({ id: 'ThreadPage' });
 
 function listThreads(stores: RouteStores, slots: AccountSlots): Documented<KeyedRoute> {
+  const readQuery = threadQuery.pick({ read: true });
   return {
     ...READ,
     method: 'get',
@@ -84,7 +87,7 @@ function listThreads(stores: RouteStores, slots: AccountSlots): Documented<Keyed
       const { query } = request;
       const inbox = await findInbox(stores, request);
       if (!inbox.ok) return inbox.refusal;
-      const parsed = parseQuery(query, z.object({ read: booleanParameter }));
+      const parsed = parseQuery(query, readQuery);
       if (!parsed.ok) return parsed.refusal;
       const { read = null } = parsed.fields;
       return inSlot(slots, request, () =>
