@@ -2,7 +2,7 @@ import { LIMITS, problemDocument, PROBLEMS } from '@postrider/domain';
 import type { ProblemSlug } from '@postrider/domain';
 import type { Answer, ProblemAnswer } from '../http/answer.ts';
 import { replyBody } from '../http/body-rules.ts';
-import { notAnObject, resourceFields } from '../http/fields.ts';
+import { notAnObject, resourceFieldRule } from '../http/fields.ts';
 import * as answers from '../problems/answers.ts';
 import type { Documented } from '../routes/route.ts';
 
@@ -100,5 +100,5 @@ function answerInText(route: Documented, status: number, required: readonly stri
   if (status !== 422) return unreadable(route);
   if (route.body === replyBody) return notAnObject;
   const [field] = required;
-  return field === undefined ? undefined : resourceFields.lacking(field);
+  return field === undefined ? undefined : resourceFieldRule.missing(field);
 }

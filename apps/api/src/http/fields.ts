@@ -12,36 +12,36 @@ export type FieldsParse<Fields> =
 
 /** How a kind of route refuses invalid fields. */
 export interface FieldRule {
-  lacking(field: string): Answer;
+  missing(field: string): Answer;
   /** @param detail names the field and the value. */
-  breaking(detail: string): Answer;
+  invalid(detail: string): Answer;
 }
 
-const lackingInPlainText = (field: string): Answer =>
+const missingInPlainText = (field: string): Answer =>
   plainText(422, `The request body lacks the required field ${field}.`);
 
 /** Replies and forwards use it: a reply has no required field that a refusal could name. */
 export const notAnObject = plainText(422, 'The request body is not an object.');
 
 /** Webhook and domain routes (contract 7.1 and 7.2). */
-export const resourceFields: FieldRule = {
-  lacking: lackingInPlainText,
-  breaking: (detail) => invalid(detail),
+export const resourceFieldRule: FieldRule = {
+  missing: missingInPlainText,
+  invalid: (detail) => invalid(detail),
 };
 
 /**
  * Suppression routes refuse a missing field as webhook routes do. They answer every other fault with 400
  * (contract 7.2).
  */
-export const suppressionFields: FieldRule = {
-  lacking: lackingInPlainText,
-  breaking: (detail) => invalid(detail, 400),
+export const suppressionFieldRule: FieldRule = {
+  missing: missingInPlainText,
+  invalid: (detail) => invalid(detail, 400),
 };
 
 /** Topic routes are no exception of contract 7.1. */
-export const topicFields: FieldRule = {
-  lacking: (field) => invalid(`${field} is required.`, 400),
-  breaking: (detail) => invalid(detail, 400),
+export const topicFieldRule: FieldRule = {
+  missing: (field) => invalid(`${field} is required.`, 400),
+  invalid: (detail) => invalid(detail, 400),
 };
 
 /** No known name is longer. The time to compare two names grows with the product of their lengths. */
@@ -86,21 +86,21 @@ export function parseFields<Fields>(
   required: readonly string[],
   rule: FieldRule,
 ): FieldsParse<Fields> {
-  const lacking = required.find((field) => !isObject(body) || !Object.hasOwn(body, field));
-  if (lacking !== undefined) return { ok: false, refusal: rule.lacking(lacking) };
+  const missing = required.find((field) => !isObject(body) || !Object.hasOwn(body, field));
+  if (missing !== undefined) return { ok: false, refusal: rule.missing(missing) };
   const parsed = schema.safeParse(body);
   if (parsed.success) return { ok: true, fields: parsed.data };
   const [issue] = parsed.error.issues;
   if (issue === undefined) throw parsed.error;
   const { code, path, message } = issue;
-  if (code === 'unrecognized_keys') return { ok: false, refusal: rule.breaking(`${message}.`) };
+  if (code === 'unrecognized_keys') return { ok: false, refusal: rule.invalid(`${message}.`) };
   const name = path.length === 0 ? 'The body' : fieldPath(path, body);
-  return { ok: false, refusal: rule.breaking(`${name} ${quoted(valueAt(body, path))} ${message}.`) };
+  return { ok: false, refusal: rule.invalid(`${name} ${quoted(valueAt(body, path))} ${message}.`) };
 }
 
-/** True when a parsed body has none of the fields. A body that is no object has none. */
-export function lacksAll(body: unknown, fields: readonly string[]): boolean {
-  return !isObject(body) || !fields.some((field) => Object.hasOwn(body, field));
+/** A body that is no object has no field. */
+export function hasAny(body: unknown, fields: readonly string[]): boolean {
+  return isObject(body) && fields.some((field) => Object.hasOwn(body, field));
 }
 
 function isObject(body: unknown): body is object {

@@ -5,9 +5,9 @@ import { quoted } from '../problems/quoted.ts';
 import { parseFields } from './fields.ts';
 import type { FieldRule, FieldsParse } from './fields.ts';
 
-const queryFields: FieldRule = {
-  lacking: (name) => invalid(`${name} is required.`),
-  breaking: (detail) => invalid(detail),
+const queryFieldRule: FieldRule = {
+  missing: (name) => invalid(`${name} is required.`),
+  invalid: (detail) => invalid(detail),
 };
 
 export const LIMIT_FAULT = `is not a whole number from 1 to ${LIMITS.pageEntries}`;
@@ -47,5 +47,5 @@ export function parseQuery<Shape extends z.ZodRawShape>(
 ): FieldsParse<z.output<z.ZodObject<Shape>>> {
   const repetition = repetitionIn(query, Object.keys(schema.shape));
   if (repetition !== null) return { ok: false, refusal: invalid(repetition) };
-  return parseFields(Object.fromEntries(query), schema, required, queryFields);
+  return parseFields(Object.fromEntries(query), schema, required, queryFieldRule);
 }

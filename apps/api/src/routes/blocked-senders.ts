@@ -3,7 +3,7 @@ import type { BlockedSender, BlockedSenderStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { parseFields, resourceFieldRule } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { noSuch, tooManyBlockedSenders } from '../problems/answers.ts';
@@ -56,7 +56,7 @@ function blockSender(senders: BlockedSenderStore): Documented<KeyedRoute> {
       refusals: ['400 text', '422 text', 'validation-failed'],
     },
     async handle({ key, body }) {
-      const parsed = parseFields(body, blockedSenderRequest, ['sender'], resourceFields);
+      const parsed = parseFields(body, blockedSenderRequest, ['sender'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const blocking = await senders.add(key.accountId, parsed.fields.sender);
       if (blocking.kind === 'limit-reached') return tooManyBlockedSenders(LIMITS.blockedSenders);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
-import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { noFields, parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import { idField, parsedText, requestedEventType, requestedTime } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
@@ -134,7 +134,7 @@ function replayDeadLetters(deadLetters: DeadLetterStore): Documented<KeyedRoute>
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
     async handle({ key, body }) {
-      const parsed = parseFields(body, replayRequest, ['webhook'], resourceFields);
+      const parsed = parseFields(body, replayRequest, ['webhook'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { webhook: webhookId, ...filter } = parsed.fields;
       if (webhookId === null) return noSuch('webhook');
@@ -170,7 +170,7 @@ function replayDeadLetter(deadLetters: DeadLetterStore): Documented<KeyedRoute> 
       refusals: ['400 text', 'validation-failed', 'not-found'],
     },
     async handle({ key, id: written, body }) {
-      const parsed = parseFields(body ?? {}, noFields, [], resourceFields);
+      const parsed = parseFields(body ?? {}, noFields, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('deadLetter', written);
       if (id === null || !(await deadLetters.replay(key.accountId, id, actorOf(key))))

@@ -6,7 +6,7 @@ import type { DomainOutcome, SendingDomains } from '../domains/sending-domains.t
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import {
   domainsNotConfigured,
@@ -110,7 +110,7 @@ function createDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
       refusals: ['400 text', '422 text', 'validation-failed', 'domain-taken', ...PROVIDER_REFUSALS],
     },
     async handle(request) {
-      const parsed = parseFields(request.body, domainRequest, ['name'], resourceFields);
+      const parsed = parseFields(request.body, domainRequest, ['name'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       if (domains === null) return domainsNotConfigured;
       return outcomeAnswer(await domains.create(request, parsed.fields.name), wholeDomain);
@@ -231,7 +231,7 @@ function updateDomain(domains: DomainStore | null): Documented<KeyedRoute> {
       refusals: ['400 text', 'validation-failed', 'not-found', 'ses-not-configured'],
     },
     async handle({ key, id: written, body }) {
-      const parsed = parseFields(body, domainUpdate, [], resourceFields);
+      const parsed = parseFields(body, domainUpdate, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       if (domains === null) return domainsNotConfigured;
       const id = parseId('domain', written);

@@ -48,11 +48,11 @@ export function forward(stores: RouteStores, rules: RouteRules, blobs: BlobReade
     async handle(request) {
       const find = () => findThreadSend(stores, request, { route: ROUTE, required: ['to'] });
       const known = await find();
-      if (!known.ok) return known.refusal;
+      if (!known.ok) return known.answer;
       return inSlot(slots, request, async () => {
         // A slot may become free only after 30 s. The message may be deleted by then.
         const found = await find();
-        return found.ok ? forwardNow({ stores, rules, blobs }, request, found.value) : found.refusal;
+        return found.ok ? forwardNow({ stores, rules, blobs }, request, found.value) : found.answer;
       });
     },
   };

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
+import { hasAny, parseFields, resourceFieldRule } from '../http/fields.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
@@ -75,10 +75,10 @@ const inboxRequest = z.union([byAddress, byParts]).meta({ id: 'InboxRequest' });
 
 /** An `email_address` wins over `username` and `domain`: their values are then not checked. */
 function parseInboxRequest(body: unknown) {
-  const usesParts = lacksAll(body, ['email_address']) && !lacksAll(body, ['username']);
+  const usesParts = !hasAny(body, ['email_address']) && hasAny(body, ['username']);
   return usesParts
-    ? parseFields(body, byParts, ['username', 'domain'], resourceFields)
-    : parseFields(body, byAddress, ['email_address'], resourceFields);
+    ? parseFields(body, byParts, ['username', 'domain'], resourceFieldRule)
+    : parseFields(body, byAddress, ['email_address'], resourceFieldRule);
 }
 
 const createdInbox = named('inbox', 'inbox').meta({ id: 'CreatedInbox' });
@@ -223,8 +223,8 @@ function updateInbox(inboxes: InboxStore): Documented<KeyedRoute> {
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
     async handle({ key, id: written, body }) {
-      if (lacksAll(body, CHANGEABLE)) return resourceFields.lacking(CHANGEABLE.join(' or '));
-      const parsed = parseFields(body, inboxUpdate, [], resourceFields);
+      if (!hasAny(body, CHANGEABLE)) return resourceFieldRule.missing(CHANGEABLE.join(' or '));
+      const parsed = parseFields(body, inboxUpdate, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { from_name: fromName, ...changes } = parsed.fields;
       const id = await inboxes.update(

@@ -13,7 +13,7 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
-import { noFields, parseFields, resourceFields } from '../http/fields.ts';
+import { noFields, parseFields, resourceFieldRule } from '../http/fields.ts';
 import { idField } from '../http/parsed-text.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
@@ -241,7 +241,7 @@ function releaseMessage(messages: MessageStore): Documented<KeyedRoute> {
       refusals: ['400 text', 'validation-failed', 'not-found', 'not-held'],
     },
     async handle({ key, id: written, body }) {
-      const parsed = parseFields(body ?? {}, noFields, [], resourceFields);
+      const parsed = parseFields(body ?? {}, noFields, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('message', written);
       if (id === null) return noSuch('message');

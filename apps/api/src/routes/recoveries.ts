@@ -8,7 +8,7 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import { inSlot } from '../http/in-slot.ts';
 import { idField, requestedEventType, requestedEventTypes, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
@@ -122,7 +122,7 @@ function recover(recoveries: RecoveryStore, nowMs: () => number): Documented<Key
     },
     async handle(request) {
       const { key, id: written, body, client } = request;
-      const parsed = parseFields(body, recoveryRequest, ['since'], resourceFields);
+      const parsed = parseFields(body, recoveryRequest, ['since'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { since, until } = parsed.fields;
       if (until !== undefined && until <= since) {

@@ -44,7 +44,7 @@ export function reply(stores: RouteStores, rules: RouteRules): Documented<KeyedR
     },
     async handle(request) {
       const found = await findThreadSend(stores, request, { route: ROUTE, required: [] });
-      if (!found.ok) return found.refusal;
+      if (!found.ok) return found.answer;
       const { inbox, email, body } = found.value;
       const answered = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
       const parsed = parseReply(body, inbox, answered);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields } from '../http/fields.ts';
+import { parseFields, resourceFieldRule } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText, requestedEventTypes } from '../http/parsed-text.ts';
 import {
@@ -94,7 +94,7 @@ function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
       refusals: ['400 text', '422 text', 'validation-failed', 'route-exists'],
     },
     async handle({ key: { accountId }, body }) {
-      const parsed = parseFields(body, ruleRequest, ['match', 'endpoint'], resourceFields);
+      const parsed = parseFields(body, ruleRequest, ['match', 'endpoint'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { match, endpoint, events, name = null } = parsed.fields;
       const creation = await rules.create({ accountId, match, endpoint, events, name });

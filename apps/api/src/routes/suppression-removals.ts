@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
-import { lacksAll, parseFields, strictFields, suppressionFields } from '../http/fields.ts';
+import { hasAny, parseFields, strictFields, suppressionFieldRule } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { idField } from '../http/parsed-text.ts';
 import { repetitionIn } from '../http/query-fields.ts';
@@ -116,18 +116,18 @@ function removeSuppressions(suppressions: SuppressionStore): Documented<KeyedRou
 }
 
 function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
-  if (lacksAll(body, ['ids'])) {
+  if (!hasAny(body, ['ids'])) {
     const keys = byAddress.transform((fields) =>
       fields.emails.map((address): SuppressionKey => ({ address })),
     );
-    return parseFields(body, keys, ['emails'], suppressionFields);
+    return parseFields(body, keys, ['emails'], suppressionFieldRule);
   }
-  if (!lacksAll(body, ['emails'])) {
+  if (hasAny(body, ['emails'])) {
     const asked = quoted(valueAt(body, ['emails']));
     return { ok: false, refusal: invalid(`emails ${asked} cannot be used together with ids.`, 400) };
   }
   const keys = byId.transform((fields) => fields.ids.map((id): SuppressionKey => ({ id })));
-  return parseFields(body, keys, ['ids'], suppressionFields);
+  return parseFields(body, keys, ['ids'], suppressionFieldRule);
 }
 
 type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
@@ -138,7 +138,7 @@ type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
  */
 function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
   const repetition = repetitionIn(query, ['reason']);
-  if (repetition !== null) return { ok: false, refusal: suppressionFields.breaking(repetition) };
+  if (repetition !== null) return { ok: false, refusal: suppressionFieldRule.invalid(repetition) };
   const asked = reasonOf({ reason: query.get('reason') ?? undefined });
   if (!asked.ok || asked.fields.reason !== null) return asked;
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
@@ -146,7 +146,7 @@ function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
 }
 
 function reasonOf(written: object): ReasonParse {
-  return parseFields(written, removalRequest, [], suppressionFields);
+  return parseFields(written, removalRequest, [], suppressionFieldRule);
 }
 
 /** Contract 7.2. */

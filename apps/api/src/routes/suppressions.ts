@@ -10,7 +10,7 @@ import type {
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, suppressionFields } from '../http/fields.ts';
+import { parseFields, suppressionFieldRule } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
@@ -56,7 +56,7 @@ export function addSuppression(suppressions: Pick<SuppressionStore, 'add'>): Doc
       refusals: ['400 text', '422 text', '400 validation-failed'],
     },
     async handle({ key, body }) {
-      const parsed = parseFields(body, suppressionRequest, ['email'], suppressionFields);
+      const parsed = parseFields(body, suppressionRequest, ['email'], suppressionFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const additions = await suppressions.add(key.accountId, [parsed.fields.email]);
       const [first] = additions.added;
@@ -101,7 +101,7 @@ function addSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute>
       refusals: ['400 text', '422 text', '400 validation-failed'],
     },
     async handle({ key, body }) {
-      const parsed = parseFields(body, suppressionBatchRequest, ['emails'], suppressionFields);
+      const parsed = parseFields(body, suppressionBatchRequest, ['emails'], suppressionFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { emails } = parsed.fields;
       const additions = await suppressions.add(key.accountId, [...new Set(emails)]);

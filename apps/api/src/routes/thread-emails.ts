@@ -59,7 +59,7 @@ function listThreadEmails(stores: RouteStores, awsRegion: string | undefined): D
     },
     async handle(request) {
       const found = await findThread(stores, request);
-      if (!found.ok) return found.refusal;
+      if (!found.ok) return found.answer;
       return pageAnswer(request.query, (written) => (isThreadEmailId(written) ? written : null), {
         read: (page) => stores.threads.emails(found.value.thread.id, page),
         show: (email) => threadEmailObject(email, awsRegion),
@@ -81,7 +81,7 @@ function getThreadEmail(stores: RouteStores, awsRegion: string | undefined): Doc
     },
     async handle(request) {
       const found = await findThreadEmail(stores, request);
-      return found.ok ? json(200, threadEmailObject(found.value.email, awsRegion)) : found.refusal;
+      return found.ok ? json(200, threadEmailObject(found.value.email, awsRegion)) : found.answer;
     },
   };
 }

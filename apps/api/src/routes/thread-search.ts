@@ -82,7 +82,7 @@ export function searchThreads(stores: RouteStores): Documented<KeyedRoute> {
     async handle(request) {
       const { query } = request;
       const inbox = await findInbox(stores, request);
-      if (!inbox.ok) return inbox.refusal;
+      if (!inbox.ok) return inbox.answer;
       const parsed = parseQuery(query, parsedQuery);
       if (!parsed.ok) return parsed.refusal;
       const fault = faultOfLists(query);

@@ -3,7 +3,7 @@ import type { DraftFault, EmailDraft, InboxId, ReplyDraft } from '@postrider/dom
 import type { SendOutcome, ThreadEmail } from '@postrider/store';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
-import { notAnObject, resourceFields } from '../http/fields.ts';
+import { notAnObject, resourceFieldRule } from '../http/fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { RouteStores } from '../stores.ts';
@@ -33,8 +33,7 @@ export interface ThreadSendRequest extends InThread {
 
 /**
  * Finds the message that the request names, and checks what all such requests have: a body that is an object
- * with the required fields, and a valid idempotency key or none. A repetition gets its first answer, as
- * `refusal`.
+ * with the required fields, and a valid idempotency key or none. A repetition gets its first answer.
  */
 export async function findThreadSend(
   stores: RouteStores,
@@ -42,17 +41,17 @@ export async function findThreadSend(
   { route, required }: { readonly route: string; readonly required: readonly string[] },
 ): Promise<Found<ThreadSendRequest>> {
   const earlier = await earlierAnswer(stores, request, route);
-  if (earlier !== null) return { ok: false, refusal: earlier };
+  if (earlier !== null) return { ok: false, answer: earlier };
   const found = await findThreadEmail(stores, request);
   if (!found.ok) return found;
   const { body } = request;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { ok: false, refusal: notAnObject };
+    return { ok: false, answer: notAnObject };
   }
-  const lacking = required.find((field) => !Object.hasOwn(body, field));
-  if (lacking !== undefined) return { ok: false, refusal: resourceFields.lacking(lacking) };
+  const missing = required.find((field) => !Object.hasOwn(body, field));
+  if (missing !== undefined) return { ok: false, answer: resourceFieldRule.missing(missing) };
   const key = parseIdempotencyKey(request.headers);
-  if (!key.ok) return { ok: false, refusal: invalid(`${key.fault.field} ${key.fault.message}.`) };
+  if (!key.ok) return { ok: false, answer: invalid(`${key.fault.field} ${key.fault.message}.`) };
   return { ok: true, value: { ...found.value, body } };
 }
 

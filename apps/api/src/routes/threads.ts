@@ -6,7 +6,7 @@ import { AccountSlots } from '../http/account-slots.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { lacksAll, parseFields, resourceFields } from '../http/fields.ts';
+import { hasAny, parseFields, resourceFieldRule } from '../http/fields.ts';
 import { COSTLY, inSlot } from '../http/in-slot.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
@@ -86,7 +86,7 @@ function listThreads(stores: RouteStores, slots: AccountSlots): Documented<Keyed
     async handle(request) {
       const { query } = request;
       const inbox = await findInbox(stores, request);
-      if (!inbox.ok) return inbox.refusal;
+      if (!inbox.ok) return inbox.answer;
       const parsed = parseQuery(query, readQuery);
       if (!parsed.ok) return parsed.refusal;
       const { read = null } = parsed.fields;
@@ -134,7 +134,7 @@ function getThread(stores: RouteStores): Documented<KeyedRoute> {
     },
     async handle(request) {
       const found = await findThread(stores, request);
-      return found.ok ? json(200, summaryOf(found.value.thread)) : found.refusal;
+      return found.ok ? json(200, summaryOf(found.value.thread)) : found.answer;
     },
   };
 }
@@ -161,15 +161,15 @@ function updateThread(stores: RouteStores, slots: AccountSlots): Documented<Keye
     },
     async handle(request) {
       const { body } = request;
-      const parsed = parseFields(body, threadUpdate, ['read'], resourceFields);
+      const parsed = parseFields(body, threadUpdate, ['read'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
-      if (!lacksAll(body, ['folder'])) {
+      if (hasAny(body, ['folder'])) {
         return invalid(`folder ${quoted(valueAt(body, ['folder']))} cannot be changed.`);
       }
       const { read } = parsed.fields;
       return inSlot(slots, request, async () => {
         const found = await findThread(stores, request);
-        if (!found.ok) return found.refusal;
+        if (!found.ok) return found.answer;
         const { inbox, thread } = found.value;
         if (!(await stores.threads.mark(inbox.id, thread.id, read))) return threadIsLarge;
         return json(200, summaryOf({ ...thread, read }));
@@ -196,7 +196,7 @@ function deleteThread(stores: RouteStores, slots: AccountSlots): Documented<Keye
     async handle(request) {
       return inSlot(slots, request, async () => {
         const inbox = await findInbox(stores, request);
-        if (!inbox.ok) return inbox.refusal;
+        if (!inbox.ok) return inbox.answer;
         const id = parseId('thread', request.params['thread'] ?? '');
         if (id === null) return noSuch('thread');
         const removal = await stores.threads.remove(inbox.value.id, id);
@@ -233,15 +233,15 @@ function summaryOf({ id, subject, read }: ThreadSummary): AnswerOf<typeof thread
 
 type Asked = Pick<RouteRequest, 'key' | 'id' | 'params'>;
 
-/** The resource that a path names, or the 404 of its first part that is missing. */
+/** The resource that a path names, or the answer to send instead, such as the 404 of a missing part. */
 export type Found<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly refusal: Answer };
+  | { readonly ok: false; readonly answer: Answer };
 
 /** Finds the inbox that `:id` names by its id or its address. */
 export async function findInbox({ inboxes }: RouteStores, { key, id }: Asked): Promise<Found<InboxIdentity>> {
   const inbox = await inboxes.identify(key, id);
-  return inbox === null ? { ok: false, refusal: noSuch('inbox') } : { ok: true, value: inbox };
+  return inbox === null ? { ok: false, answer: noSuch('inbox') } : { ok: true, value: inbox };
 }
 
 export interface InThread {
@@ -256,7 +256,7 @@ export async function findThread(stores: RouteStores, asked: Asked): Promise<Fou
   const id = parseId('thread', asked.params['thread'] ?? '');
   const thread = id === null ? null : await stores.threads.find(inbox.value.id, id);
   return thread === null
-    ? { ok: false, refusal: noSuch('thread') }
+    ? { ok: false, answer: noSuch('thread') }
     : { ok: true, value: { inbox: inbox.value, thread } };
 }
 
@@ -270,6 +270,6 @@ export async function findThreadEmail(
   const id = asked.params['email'] ?? '';
   const email = isThreadEmailId(id) ? await stores.threads.email(found.value.thread.id, id) : null;
   return email === null
-    ? { ok: false, refusal: noSuch('message') }
+    ? { ok: false, answer: noSuch('message') }
     : { ok: true, value: { ...found.value, email } };
 }

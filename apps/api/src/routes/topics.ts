@@ -3,7 +3,7 @@ import type { Topic, TopicStore } from '@postrider/store';
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { topicBody } from '../http/body-rules.ts';
-import { lacksAll, parseFields, topicFields } from '../http/fields.ts';
+import { hasAny, parseFields, topicFieldRule } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
@@ -55,7 +55,7 @@ function createTopic(topics: TopicStore): Documented<KeyedRoute> {
       refusals: ['400 validation-failed'],
     },
     async handle({ key, body }) {
-      const parsed = parseFields(body, topicRequest, ['name', 'default_subscription'], topicFields);
+      const parsed = parseFields(body, topicRequest, ['name', 'default_subscription'], topicFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { name, description, default_subscription: defaultSubscription } = parsed.fields;
       const id = await topics.create(key.accountId, { name, description, defaultSubscription });
@@ -145,12 +145,12 @@ function updateTopic(topics: TopicStore): Documented<KeyedRoute> {
       refusals: ['400 validation-failed', 'not-found'],
     },
     async handle({ key, id: written, body }) {
-      if (lacksAll(body, CHANGEABLE)) return topicFields.lacking(CHANGEABLE.join(' or '));
-      if (!lacksAll(body, ['default_subscription'])) {
+      if (!hasAny(body, CHANGEABLE)) return topicFieldRule.missing(CHANGEABLE.join(' or '));
+      if (hasAny(body, ['default_subscription'])) {
         const asked = quoted(valueAt(body, ['default_subscription']));
         return invalid(`default_subscription ${asked} cannot be changed.`, 400);
       }
-      const parsed = parseFields(body, topicUpdate, [], topicFields);
+      const parsed = parseFields(body, topicUpdate, [], topicFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const id = parseId('topic', written);
       if (id === null || !(await topics.update(key.accountId, id, parsed.fields))) return noSuch('topic');

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
-import { noFields, parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { noFields, parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import { parsedText } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
@@ -193,7 +193,7 @@ function replayEvent(events: WebhookEventStore): Documented<KeyedRoute> {
       refusals: ['400 text', 'validation-failed', 'not-found'],
     },
     async handle(request) {
-      const parsed = parseFields(request.body ?? {}, noFields, [], resourceFields);
+      const parsed = parseFields(request.body ?? {}, noFields, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const ids = webhookEventIds(request);
       if (ids === null) return noSuch('event of this webhook');

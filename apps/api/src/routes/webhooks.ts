@@ -17,7 +17,7 @@ import { z } from 'zod';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
-import { parseFields, resourceFields, strictFields } from '../http/fields.ts';
+import { parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { parsedText, requestedEventType, requestedEventTypes } from '../http/parsed-text.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
@@ -153,7 +153,7 @@ function createWebhook(
       refusals: ['400 text', '422 text', 'validation-failed'],
     },
     async handle({ key: { accountId }, body }) {
-      const parsed = parseFields(body, webhookRequest, ['endpoint'], resourceFields);
+      const parsed = parseFields(body, webhookRequest, ['endpoint'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { endpoint, events, description = null, domains = null } = parsed.fields;
       const headers = parseHeaders(parsed.fields.headers, signatureHeaderPrefix);
@@ -181,7 +181,7 @@ function parseHeaders(written: unknown, prefix: string): FieldsParse<WebhookHead
   const fault = webhookHeaderFault(written, prefix);
   if (fault === null) return { ok: true, fields: written as WebhookHeaders };
   const path = fault.name === null ? ['headers'] : ['headers', fault.name];
-  return { ok: false, refusal: resourceFields.breaking(`${fieldPath(path, {})} ${fault.message}.`) };
+  return { ok: false, refusal: resourceFieldRule.invalid(`${fieldPath(path, {})} ${fault.message}.`) };
 }
 
 const webhookList = listOf(webhookEntry).meta({ id: 'WebhookList' });
