@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkOf } from '@postrider/limits';
-import type { ApiKey } from '@postrider/store';
+import type { Actor, ApiKey } from '@postrider/store';
 
 /** State of a request in flight, for its answer and its log line. */
 export interface RequestContext {
@@ -51,6 +51,11 @@ export function contextOf(response: OpenedResponse): RequestContext {
 
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** The actor of a request, as the audit names it. */
+export function actorOf(key: Pick<ApiKey, 'id'>): Actor {
+  return { kind: 'key', name: key.id };
 }
 
 /** Express passes this request to a route. */

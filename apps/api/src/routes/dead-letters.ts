@@ -2,12 +2,12 @@ import { DEAD_LETTER_REASONS, idPattern, LIMITS, parseId, parseIsoTime, PATTERNS
 import type { EventType, WebhookId } from '@postrider/domain';
 import type { DeadLetterCut, DeadLetterStore } from '@postrider/store';
 import { z } from 'zod';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { noFields, parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import { idField, parsedText, requestedEventType, requestedTime } from '../http/parsed-text.ts';
 import { parseQuery } from '../http/query-fields.ts';
+import { actorOf } from '../http/request-context.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';

@@ -9,7 +9,6 @@ import {
 } from '@postrider/domain';
 import type { ApiKey, MessageAttachment, MessageDetails, MessageStore } from '@postrider/store';
 import { z } from 'zod';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { optionalBody } from '../http/body-rules.ts';
@@ -17,6 +16,7 @@ import { noFields, parseFields, resourceFieldRule } from '../http/fields.ts';
 import { idField } from '../http/parsed-text.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parseQuery } from '../http/query-fields.ts';
+import { actorOf } from '../http/request-context.ts';
 import { heldNeedsManage, noSuch, notHeld } from '../problems/answers.ts';
 import { link, linkTo } from './links.ts';
 import type { LinkMaker } from './links.ts';

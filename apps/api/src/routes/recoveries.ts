@@ -4,7 +4,6 @@ import { RECOVERED, RECOVERED_EVENTS, RECOVERY_STATUSES } from '@postrider/store
 import type { ApiKey, Recovery, RecoveryCount, RecoveryRequest, RecoveryStore } from '@postrider/store';
 import { z } from 'zod';
 import { AccountSlots } from '../http/account-slots.ts';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
@@ -12,6 +11,7 @@ import { parseFields, resourceFieldRule, strictFields } from '../http/fields.ts'
 import { inSlot } from '../http/in-slot.ts';
 import { idField, requestedEventType, requestedEventTypes, requestedTime } from '../http/parsed-text.ts';
 import { limitParameter, parseQuery } from '../http/query-fields.ts';
+import { actorOf } from '../http/request-context.ts';
 import { countTakesLong, invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute, RouteRequest } from './route.ts';

@@ -2,12 +2,12 @@ import { ADDRESS_LENGTH, LIMITS, oneLineText, parseId, parseInboundMatch, PATTER
 import type { EventType } from '@postrider/domain';
 import type { RoutingRule, RoutingRuleStore } from '@postrider/store';
 import { z } from 'zod';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFieldRule } from '../http/fields.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { parsedText, requestedEventTypes } from '../http/parsed-text.ts';
+import { actorOf } from '../http/request-context.ts';
 import {
   foreignInboundDomain,
   foreignWholeDomain,

@@ -1,13 +1,13 @@
 import { LIMITS, oneLineText, valueAt } from '@postrider/domain';
 import type { SuppressionKey, SuppressionStore } from '@postrider/store';
 import { z } from 'zod';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { optionalBody, resourceBody } from '../http/body-rules.ts';
 import { hasAny, parseFields, strictFields, suppressionFieldRule } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { idField } from '../http/parsed-text.ts';
 import { repetitionIn } from '../http/query-fields.ts';
+import { actorOf } from '../http/request-context.ts';
 import { invalid, noSuch } from '../problems/answers.ts';
 import { quoted } from '../problems/quoted.ts';
 import type { Documented, KeyedRoute } from './route.ts';

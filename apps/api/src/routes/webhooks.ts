@@ -14,12 +14,12 @@ import {
 import type { WebhookHeaders } from '@postrider/domain';
 import type { Webhook, WebhookHealth, WebhookStore } from '@postrider/store';
 import { z } from 'zod';
-import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { resourceBody } from '../http/body-rules.ts';
 import { parseFields, resourceFieldRule, strictFields } from '../http/fields.ts';
 import type { FieldsParse } from '../http/fields.ts';
 import { parsedText, requestedEventType, requestedEventTypes } from '../http/parsed-text.ts';
+import { actorOf } from '../http/request-context.ts';
 import { noSuch, tooManyWebhooks } from '../problems/answers.ts';
 import type { Documented, KeyedRoute, RouteRules } from './route.ts';
 import {
