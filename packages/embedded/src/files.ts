@@ -54,9 +54,13 @@ export function canAccess(path: string, mode: number): boolean {
   }
 }
 
+export function foldersOnPath(): string[] {
+  return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+}
+
 /** The path of the first of these programs that is on PATH, or null. */
 export function onPath(...programs: readonly string[]): string | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const folders = foldersOnPath();
   const paths = programs.flatMap((program) => folders.map((folder) => join(folder, program)));
   return paths.find((path) => canAccess(path, constants.X_OK)) ?? null;
 }

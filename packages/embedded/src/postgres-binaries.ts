@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { copyForOthers } from './binary-copy.ts';
+import { foldersOnPath } from './files.ts';
 import { findNativePostgres, nativePackageName } from './native-package.ts';
 import type { RunAs } from './run-as.ts';
 
@@ -45,10 +46,7 @@ function* supplies(runAs: RunAs | undefined): Generator<Supply> {
   if (native !== null && runAs !== undefined) {
     yield { name: 'a copy of it', folder: join(copyForOthers(native), 'bin') };
   }
-  const folderOnPath = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .find((folder) => folder !== '' && hasBoth(folder));
-  yield { name: 'initdb and postgres on PATH', folder: folderOnPath ?? null };
+  yield { name: 'initdb and postgres on PATH', folder: foldersOnPath().find(hasBoth) ?? null };
   const debian = debianFolders();
   if (debian.length === 0) yield { name: `${DEBIAN_FOLDER}/*/bin`, folder: null };
   for (const folder of debian) yield { name: folder, folder };
