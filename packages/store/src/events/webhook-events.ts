@@ -19,7 +19,7 @@ import type { Page } from '../db/page.ts';
 import { POSITION_MAX, positionOf, rangeOf, rangeValues } from './events.ts';
 import type { EventFilter, EventPageRequest } from './events.ts';
 import { domainsOf } from '../webhooks/webhooks.ts';
-import { lockDeadLetters, lockEvent, lockWebhook, queueDelivery } from './sql/replay-event.ts';
+import { lockDeadLetters, lockEvents, lockWebhook, queueDelivery } from './sql/replay-event.ts';
 import {
   findWebhookEvent,
   listWebhookEvents,
@@ -173,8 +173,8 @@ async function replayFound(
 ): Promise<EventReplay> {
   const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
   if (held.length === 0) return 'missing';
-  await runIn(tx.client, lockDeadLetters, [webhookId, eventId]);
-  await runIn(tx.client, lockEvent, [accountId, eventId]);
+  await runIn(tx.client, lockDeadLetters, [webhookId, [eventId]]);
+  await runIn(tx.client, lockEvents, [accountId, [eventId]]);
   const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);
   if (found === undefined) return 'missing';
   if (found.delivery === 'queued') return 'pending';

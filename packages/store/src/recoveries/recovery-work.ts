@@ -13,9 +13,10 @@ import { run, runForRow } from '../db/statement.ts';
 import { letterFilters } from '../deliveries/dead-letters.ts';
 import { recoverDeadLetters } from '../deliveries/sql/replay-dead-letters.ts';
 import { rangeValues } from '../events/events.ts';
+import { lockDeadLetters, lockEvents } from '../events/sql/replay-event.ts';
 import { subscriptionIn } from '../events/webhook-events.ts';
 import { eventTimes, wantedTypes } from './recovery-count.ts';
-import { findRecoverable, lockDeadLettersOf, lockEvents, queueRecovered } from './sql/recoverable-events.ts';
+import { findRecoverable, queueRecovered } from './sql/recoverable-events.ts';
 import {
   countWaiting,
   nextRecoveries,
@@ -203,7 +204,7 @@ async function findEvents(client: PoolClient, recovery: Running, webhook: Webhoo
 /** Queues the events that are still wanted under the locks. @returns how many. */
 async function queue(client: PoolClient, recovery: Running, webhook: WebhookRow, ids: readonly EventId[]) {
   const { id, accountId, webhookId, rate } = recovery;
-  await run(client, lockDeadLettersOf, [webhookId, ids]);
+  await run(client, lockDeadLetters, [webhookId, ids]);
   await run(client, lockEvents, [accountId, ids]);
   const values = [accountId, ids, ...wantedValues(recovery, webhook), id, rate];
   return (await runForRow<{ queued: number }>(client, queueRecovered, values)).queued;

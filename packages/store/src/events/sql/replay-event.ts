@@ -9,13 +9,18 @@ import { statement } from '../../db/statement.ts';
 export const lockWebhook = statement('lock-webhook')`
     select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w`;
 
-/** Locks the dead letters of an event at a webhook. $1 webhook, $2 event. */
+/**
+ * Locks the dead letters of events at a webhook. The order is in a form that the primary key does not have:
+ * otherwise Postgres reads the whole key, to sort nothing. $1 webhook, $2 events.
+ */
 export const lockDeadLetters = statement('lock-dead-letters')`
-    select l.id from dead_letters l where l.event_id = $2 and greatest(l.webhook_id, '') = $1 for update of l`;
+    select l.id from dead_letters l where l.event_id = any ($2::text[]) and greatest(l.webhook_id, '') = $1
+    order by greatest(l.id, '') for update of l`;
 
-/** Locks an event. Two replays run one after the other, and retention skips it. $1 account, $2 event. */
-export const lockEvent = statement('lock-event')`
-    select e.id from events e where e.id = $2 and greatest(e.account_id, '') = $1 for no key update of e`;
+/** Locks events. Two replays run one after the other, and retention skips them. $1 account, $2 events. */
+export const lockEvents = statement('lock-events')`
+    select e.id from events e where e.id = any ($2::text[]) and greatest(e.account_id, '') = $1
+    order by e.id for no key update of e`;
 
 /** $1 event, $2 webhook. */
 export const queueDelivery = statement('queue-delivery')`

@@ -79,19 +79,6 @@ export const findRecoverable = statement('find-recoverable')`
 const QUEUED: Wanted = { webhook: '$3', rule: '$4', domains: '$5', undelivered: '$6', asOf: '$7' };
 
 /**
- * Locks the dead letters of events at a webhook. The order is in a form that the primary key does not have:
- * otherwise Postgres reads the whole key, to sort nothing. $1 webhook, $2 events.
- */
-export const lockDeadLettersOf = statement('lock-dead-letters-of')`
-    select l.id from dead_letters l where l.event_id = any ($2::text[]) and greatest(l.webhook_id, '') = $1
-    order by greatest(l.id, '') for update of l`;
-
-/** Locks events. $1 account, $2 events. */
-export const lockEvents = statement('lock-events')`
-    select e.id from events e where e.id = any ($2::text[]) and greatest(e.account_id, '') = $1
-    order by e.id for no key update of e`;
-
-/**
  * Queues events again, those that are still wanted under the locks, and removes their dead letters. Their due
  * times are spread at the rate of the recovery. So a fresh event waits for few of these. A delivery keeps the
  * last status of its dead letter, as after a replay.
