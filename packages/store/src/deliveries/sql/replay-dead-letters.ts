@@ -2,18 +2,36 @@ import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
 /**
- * Replays a dead letter: removes it and queues its event at once, with a fresh set of attempts. If retention
- * has dropped the event, the statement writes it back under its own id. It then has no position, so it is in
- * no list of events: it would be a new entry with an old time.
+ * The CTEs that delete dead letters and write their events back, if retention has dropped them. Such an event
+ * keeps its id. It has no position, so it is in no list of events: it would be a new entry with an old time.
+ *
+ * The events are written in the order of their ids, because two webhooks may replay the same events. The
+ * update on conflict changes only the row's version. It locks an event that retention may be about to drop.
+ * Retention compares the version, so it learns of the new delivery.
+ *
+ * @param chosen selects the ids of the dead letters
+ */
+const takeLetters = (chosen: string): string => `
+    letters as (
+      delete from dead_letters d where d.id = any (array(${chosen}))
+      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
+                d.reason, d.last_error, d.status_code
+    ),
+    restored as (
+      insert into events (id, account_id, type, created_at, data, position)
+      select distinct on (event_id) event_id, account_id, type, event_created_at, data, null::bigint
+      from letters order by event_id
+      on conflict (id) do update set type = excluded.type
+    )`;
+
+/**
+ * Replays a dead letter: removes it and queues its event at once, with a fresh set of attempts.
  *
  * Guarantee: of any number of concurrent replays, exactly one returns a row. The webhook is locked first. A
  * DELETE that is running is waited for, and then there is nothing to replay. A webhook that is marked as
  * removed has nothing to replay.
  *
  * The delivery keeps the last status that the endpoint answered. The next letter shows it, too (2.4).
- *
- * The update on conflict changes only the row's version. It locks an event that retention may be about to
- * drop. Retention compares the version, so it learns of the new delivery.
  *
  * $1 account, $2 dead-letter id. Returns the letter; no row when it or its webhook is gone.
  */
@@ -24,23 +42,13 @@ export const replayDeadLetter = statement('replay-dead-letter')`
       where w.account_id = $1 and w.removed_at is null
         and w.id = (select d.webhook_id from dead_letters d where d.id = $2 and d.account_id = $1)
       for key share of w
-    ),
-    letter as (
-      delete from dead_letters d using replayable where d.id = $2 and d.webhook_id = replayable.id
-      returning d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
-                d.id, d.reason, d.last_error, d.status_code, d.created_at
-    ),
-    restored as (
-      insert into events (id, account_id, type, created_at, data, position)
-      select event_id, account_id, type, event_created_at, data, null from letter
-      on conflict (id) do update set type = excluded.type
-    ),
+    ),${takeLetters('select $2::text from replayable')},
     queued as (
-      insert into deliveries (event_id, webhook_id, last_status) select event_id, webhook_id, status_code from letter
+      insert into deliveries (event_id, webhook_id, last_status) select event_id, webhook_id, status_code from letters
     )
     select id, webhook_id as "webhookId", event_id as "eventId", reason, last_error as "lastError",
            created_at as "createdAt"
-    from letter`;
+    from letters`;
 
 /**
  * Filters of a replay, beside its webhook and its time: columns of the index
@@ -76,18 +84,7 @@ function replayed(wanted: string, queued: string): string {
       order by d.created_at, d.id
       limit $5
       for update of d skip locked
-    ),
-    letters as (
-      delete from dead_letters d where d.id = any (array(select id from chosen))
-      returning d.id, d.created_at, d.webhook_id, d.event_id, d.account_id, d.type, d.event_created_at, d.data,
-                d.status_code
-    ),
-    restored as (
-      insert into events (id, account_id, type, created_at, data, position)
-      select distinct on (event_id) event_id, account_id, type, event_created_at, data, null::bigint
-      from letters order by event_id
-      on conflict (id) do update set type = excluded.type
-    ),
+    ),${takeLetters('select id from chosen')},
     queued as (${queued}
       returning id
     )`;
@@ -97,8 +94,7 @@ function replayed(wanted: string, queued: string): string {
  * Replays many dead letters of a webhook, the oldest first, each as `replayDeadLetter` does it.
  *
  * Guarantee: each letter is replayed once. Concurrent replays take different letters: a letter that another
- * one has locked is skipped, so nothing waits. Events are written in the order of their ids, because two
- * webhooks may replay the same events.
+ * one has locked is skipped, so nothing waits.
  *
  * Cost: rows are read only for what is replayed. Letters of another type or reason are skipped inside the
  * index, and the remaining ones are counted there. Each set of filters has its own statement: for a condition
