@@ -14,5 +14,18 @@ export const LOCK_CLASSES = {
   eventPositions: 72707374,
 } as const;
 
+/**
+ * A FROM clause with its conditions: the sessions that hold a lock of two ints in this database, as `l`.
+ *
+ * @param lockClass one of `LOCK_CLASSES`
+ * @param number the second int, as SQL
+ */
+export function holdersOf(lockClass: number, number: number | string): string {
+  return `
+    from pg_catalog.pg_locks l
+    where l.locktype = 'advisory' and l.classid = ${lockClass} and l.objid = ${number} and l.objsubid = 2 and l.granted
+      and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())`;
+}
+
 /** A bigint, because Prisma uses this key: `prisma migrate deploy` and our migrator exclude each other. */
 export const MIGRATION_LOCK = 72707369;

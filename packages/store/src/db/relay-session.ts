@@ -1,5 +1,5 @@
 import type { Client, Pool } from 'pg';
-import { LOCK_CLASSES } from './advisory-locks.ts';
+import { holdersOf, LOCK_CLASSES } from './advisory-locks.ts';
 import { queryOn } from './database.ts';
 import { endKeptSession, keepSession } from './kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from './kept-session.ts';
@@ -25,11 +25,7 @@ export interface RelaySessionOptions extends Pick<
 /** The active relay holds the first lock. All relays that can work share the second. */
 const [ACTIVE, ABLE] = [0, 1];
 
-const isHeld = (lock: number): string => `exists (
-    select from pg_locks
-    where locktype = 'advisory' and classid = ${LOCK_CLASSES.activeRelay} and objid = ${lock} and objsubid = 2 and granted
-      and database = (select oid from pg_database where datname = current_database())
-  )`;
+const isHeld = (lock: number): string => `exists (select ${holdersOf(LOCK_CLASSES.activeRelay, lock)})`;
 
 const LOCK = `
   select case when $1 or not ${isHeld(ABLE)}

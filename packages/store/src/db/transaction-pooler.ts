@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { LOCK_CLASSES } from './advisory-locks.ts';
+import { holdersOf, LOCK_CLASSES } from './advisory-locks.ts';
 import { mappingUnavailable } from './errors.ts';
 import { SessionClient } from './session.ts';
 
@@ -8,8 +8,7 @@ import { SessionClient } from './session.ts';
 const LOCK = `select pg_catalog.pg_advisory_lock_shared(${LOCK_CLASSES.poolerCheck}, 0), pg_catalog.pg_backend_pid() as pid`;
 const LOOK = `
   select pg_catalog.pg_backend_pid() as pid,
-         exists (select from pg_catalog.pg_locks
-                 where locktype = 'advisory' and classid = ${LOCK_CLASSES.poolerCheck} and objid = 0 and pid = $1::int) as held`;
+         exists (select ${holdersOf(LOCK_CLASSES.poolerCheck, 0)} and l.pid = $1::int) as held`;
 /** The server releases the lock milliseconds after its session ends. Only a refusal waits this long. */
 const RELEASE_TIMEOUT_MS = 5_000;
 const RELEASE_POLL_MS = 5;

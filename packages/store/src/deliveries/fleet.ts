@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { LOCK_CLASSES } from '../db/advisory-locks.ts';
+import { holdersOf, LOCK_CLASSES } from '../db/advisory-locks.ts';
 import { runOn } from '../db/database.ts';
 import { keepSession } from '../db/kept-session.ts';
 import type { KeptSession, KeptSessionOptions } from '../db/kept-session.ts';
@@ -25,11 +25,7 @@ const IS_RUNNING = `heard_at > now() - interval '${WORKER_COUNTS_SECONDS} second
 const SILENCE = `interval '2 seconds'`;
 
 /** No session holds the lock on the number of the row. */
-const IS_UNLOCKED = `not exists (
-      select from pg_locks l
-      where l.locktype = 'advisory' and l.classid = ${LOCK_CLASSES.worker} and l.objid = number::oid and l.objsubid = 2
-        and l.database = (select oid from pg_database where datname = current_database())
-    )`;
+const IS_UNLOCKED = `not exists (select ${holdersOf(LOCK_CLASSES.worker, 'number::oid')})`;
 
 /** A shared lock does not wait for an older session of this worker, whose end Postgres has not noticed. */
 const LOCK = `select pg_advisory_lock_shared(${LOCK_CLASSES.worker}, $1)`;

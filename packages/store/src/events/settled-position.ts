@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { LOCK_CLASSES } from '../db/advisory-locks.ts';
+import { holdersOf, LOCK_CLASSES } from '../db/advisory-locks.ts';
 import { queryOn } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 
@@ -17,10 +17,7 @@ interface Mark {
 const LAST_POSITION = `select coalesce(pg_sequence_last_value('event_positions'), 0)::text as position`;
 
 /** The open transactions that recorded an event. Each holds the lock in the default of `events.position`. */
-const WRITERS = `
-  select virtualtransaction as id from pg_locks
-  where locktype = 'advisory' and classid = ${LOCK_CLASSES.eventPositions} and objid = 0 and objsubid = 2
-    and database = (select oid from pg_database where datname = current_database())`;
+const WRITERS = `select l.virtualtransaction as id ${holdersOf(LOCK_CLASSES.eventPositions, 0)}`;
 
 /**
  * Returns a function that finds the last position up to which the list of events is complete: no open
