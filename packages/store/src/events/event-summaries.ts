@@ -2,6 +2,7 @@ import type { EventId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
+import { sinceEvent } from './sql/webhook-events.ts';
 
 /** What a list of events shows beside the state of each. */
 export interface EventSummary {
@@ -33,7 +34,7 @@ const SUMMARIZE = statement('summarize-events')`
     join events e on e.id = asked.id
     left join lateral (
       select a.status, a.error from attempts a
-      where a.event_id = e.id and greatest(a.webhook_id, '') = $1 and a.started_at >= e.created_at - interval '10 minutes'
+      where a.event_id = e.id and greatest(a.webhook_id, '') = $1 and ${sinceEvent('e.created_at')}
       order by a.started_at desc, a.attempt desc limit 1
     ) a on true`;
 

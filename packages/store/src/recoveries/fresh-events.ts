@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 import { hasPosition } from '../events/sql/list-events.ts';
+import { sinceEvent } from '../events/sql/webhook-events.ts';
 
 /** The newest events of each span that are looked at, for one p95. */
 const EVENTS_MAX = 100;
@@ -67,7 +68,7 @@ const READ = statement('read-fresh-events')`
     cross join lateral (
       select (select min(a.started_at) from attempts a
               where a.event_id = e.id and greatest(a.webhook_id, '') = $2
-                and a.started_at >= e.created_at - interval '10 minutes') as first_at,
+                and ${sinceEvent('e.created_at')}) as first_at,
              exists (select from deliveries d where d.event_id = e.id and greatest(d.webhook_id, '') = $2) as outstanding
     ) w
     where w.first_at is not null or e.is_since and w.outstanding

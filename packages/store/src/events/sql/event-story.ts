@@ -1,5 +1,5 @@
 import { statement } from '../../db/statement.ts';
-import { fateAt, isOfRule, LOG, SHOWN_FATE } from './webhook-events.ts';
+import { fateAt, isOfRule, LOG, SHOWN_FATE, sinceEvent } from './webhook-events.ts';
 
 /**
  * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
@@ -34,7 +34,7 @@ const TRIED = `
             select (
               select greatest(a.webhook_id, '') from attempts a
               where a.event_id = e.id and greatest(a.webhook_id, '') > t.webhook_id
-                and a.started_at >= e.created_at - interval '10 minutes'
+                and ${sinceEvent('e.created_at')}
               order by greatest(a.webhook_id, '') limit 1
             )
             from tried t where t.webhook_id is not null
@@ -84,7 +84,7 @@ export const findAttempts = statement('find-attempts')`
     select a.webhook_id as "webhookId", a.delivery_id::text as "deliveryId", a.attempt, a.started_at as "startedAt",
            a.duration_ms as "durationMs", a.status as "statusCode", a.error, a.answer
     from attempts a
-    where a.event_id = $1 and a.started_at >= $2::timestamptz - interval '10 minutes'
+    where a.event_id = $1 and ${sinceEvent('$2::timestamptz')}
     order by a.started_at desc, a.delivery_id desc, a.attempt desc
     limit $3`;
 

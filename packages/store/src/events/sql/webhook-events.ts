@@ -11,13 +11,22 @@ export const LOG = `
       where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_[0-9]{8}$'
     )`;
 
+/**
+ * A condition: the attempt `a` began after its event was recorded. Postgres then reads only these days of the
+ * log. The margin is for clocks: processes dated the events of earlier releases, and a clock may be set back.
+ *
+ * @param createdAt when the event was recorded
+ */
+export const sinceEvent = (createdAt: string): string =>
+  `a.started_at >= ${createdAt} - interval '10 minutes'`;
+
 /** Replays add attempts without a limit, so logged attempts are counted up to here. */
 const ATTEMPTS_COUNTED_MAX = 100;
 
 /** The logged attempts `a` of the event `e` at a webhook. `attempts_of_event_at_webhook` has them by time. */
 const attemptsAt = (webhook: string): string => `attempts a
       where a.event_id = e.id and greatest(a.webhook_id, '') = ${webhook}
-        and a.started_at >= e.created_at - interval '10 minutes'`;
+        and ${sinceEvent('e.created_at')}`;
 
 /**
  * The state of the event `e` at a webhook, as columns of `s`. `delivery` follows from the rows that are left:
