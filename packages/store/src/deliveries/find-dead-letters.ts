@@ -1,5 +1,6 @@
 import type { AccountId, DeadLetterId, DeadLetterReason, EventType, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
+import { forRetention } from '../db/bounded-step.ts';
 import { runOn } from '../db/database.ts';
 import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
@@ -26,10 +27,12 @@ export interface FoundDeadLetterFilter {
   readonly until?: Date | undefined;
 }
 
+/** The age of a dead letter `l`, as the index of all dead letters has it. */
+const AGE = forRetention('l.created_at');
+
 /** The sets of dead letters that an index has in order of their age. */
 const SOURCES = {
-  /** The index for retention has this form of the age. */
-  all: { name: 'dead-letters-of-all', owner: 'true', age: "greatest(l.created_at, '-infinity')" },
+  all: { name: 'dead-letters-of-all', owner: 'true', age: AGE },
   account: { name: 'dead-letters-of-account', owner: 'l.account_id = $1', age: 'l.created_at' },
   webhook: { name: 'dead-letters-of-webhook', owner: 'l.webhook_id = $2', age: 'l.created_at' },
 } as const;
@@ -176,8 +179,7 @@ const COUNT_BY_HOUR = statement('count-dead-letters-by-hour')`
     select h.begins_at as "beginsAt",
            (select count(*)::int from (
               select from dead_letters l
-              where greatest(l.created_at, '-infinity') >= h.begins_at
-                and greatest(l.created_at, '-infinity') < h.begins_at + interval '1 hour'
+              where ${AGE} >= h.begins_at and ${AGE} < h.begins_at + interval '1 hour'
               limit $2) counted) as found
     from unnest($1::timestamptz[]) h (begins_at)
     order by h.begins_at`;
