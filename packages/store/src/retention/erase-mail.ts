@@ -5,7 +5,7 @@ import { LockConflictError } from '../db/errors.ts';
 import { lockInbox } from '../inbound/sql/inboxes.ts';
 import { dropEmptyThreads } from './empty-threads.ts';
 import { mayName, needleOf, NOTHING, outcomeOf, together } from './erasure.ts';
-import type { Erased, Erasure } from './erasure.ts';
+import type { Erased, Erasure, Named } from './erasure.ts';
 import { RECIPIENTS } from './old-mail.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
@@ -14,10 +14,8 @@ const LOCK_TIMEOUT_MS = 2_000;
 /** Rows for each kind and status, so six times as many are read. */
 const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
 
-interface MailRow {
-  readonly id: string;
+interface MailRow extends Named {
   readonly at: string;
-  readonly createdMs: number;
   /** The inbox of its thread. */
   readonly inboxId: string | null;
   /** Null when none of them can be the person's. */

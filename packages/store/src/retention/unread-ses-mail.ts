@@ -2,12 +2,10 @@ import type { Pool } from 'pg';
 import { inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { recipientAddress } from '../inbound/recipient-address.ts';
 import { NOTHING, outcomeOf, together } from './erasure.ts';
-import type { Erased, Erasure } from './erasure.ts';
+import type { Erased, Erasure, Named } from './erasure.ts';
 
-interface UnreadRow {
-  readonly id: string;
+interface UnreadRow extends Named {
   readonly at: string;
-  readonly createdMs: number;
   readonly recipients: readonly string[];
 }
 

@@ -133,7 +133,7 @@ const RECORD_BYTES = `
 function pageOfMessages(
   name: string,
   ofReader: string,
-  { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
+  { beyond, order }: typeof AFTER | typeof BEFORE,
 ): Statement {
   return statement(name)`
     select p.id, (select ${RECORD_BYTES} from messages m where m.id = p.id) as bytes
@@ -157,8 +157,10 @@ const OF_ACCOUNT = `m.account_id = $1 and m.kind = $2::key_kind and ${INBOX_IS_T
 const OF_INBOX = `
   m.inbox_id = (select i.id from inboxes i where i.id = $7 and i.account_id = $1 and i.kind = $2::key_kind)`;
 
-const AFTER = { beyond: '<', order: 'desc' } as const;
-const BEFORE = { beyond: '>', order: 'asc' } as const;
+/** The page after a cursor, in a list that begins with the newest entry. */
+export const AFTER = { beyond: '<', order: 'desc' } as const;
+/** The page before a cursor. It is read upwards. */
+export const BEFORE = { beyond: '>', order: 'asc' } as const;
 
 export const accountMessagesAfter = pageOfMessages('account-messages-after', OF_ACCOUNT, AFTER);
 export const accountMessagesBefore = pageOfMessages('account-messages-before', OF_ACCOUNT, BEFORE);

@@ -1,6 +1,6 @@
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
-import { attachmentTextBytes } from './read-messages.ts';
+import { AFTER, attachmentTextBytes, BEFORE } from './read-messages.ts';
 
 /**
  * Finds the thread that a message joins. The first reference that the inbox received or sent decides. If
@@ -93,7 +93,7 @@ const NEWEST = `
 function pageOfThreads(
   name: string,
   from: (range: string) => string,
-  { beyond, order }: { readonly beyond: '<' | '>'; readonly order: 'desc' | 'asc' },
+  { beyond, order }: typeof AFTER | typeof BEFORE,
 ): Statement {
   const ordered = `order by t.last_at ${order}, t.id ${order}`;
   const range = `t.inbox_id = $1 and (t.last_at, t.id) ${beyond} ($2::timestamptz, $3::text) ${ordered} limit $4`;
@@ -127,9 +127,6 @@ const unreadThreads = (range: string): string => `
        where (select count(*) from few) <= 1000 and ${range})
       union all
       (select t.* from inbox_threads t where (select count(*) from few) > 1000 and not (${IS_READ}) and ${range})`;
-
-const AFTER = { beyond: '<', order: 'desc' } as const;
-const BEFORE = { beyond: '>', order: 'asc' } as const;
 
 export const threadsAfter = pageOfThreads('threads-after', anyThreads, AFTER);
 export const threadsBefore = pageOfThreads('threads-before', anyThreads, BEFORE);
