@@ -2,6 +2,7 @@ import type { AccountId, WebhookId } from '@postrider/domain';
 import type { Pool } from 'pg';
 import { recordAudit } from '../audit/audit.ts';
 import type { Actor } from '../audit/audit.ts';
+import { ROWS_PER_STEP } from '../db/bounded-step.ts';
 import { queryOn } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
@@ -9,9 +10,7 @@ import type { Transaction } from '../db/transaction.ts';
 
 /** The relay finishes a removal once it is this old. Until then, the DELETE itself may still be running. */
 const FINISH_AFTER_SECONDS = 60;
-/** Rows locked at a time. Other transactions wait about ten milliseconds for them. */
-const ROWS_PER_CHUNK = 1_000;
-/** About half a second of work. The next call continues. */
+/** Chunks of `ROWS_PER_STEP`, so about half a second of work. The next call continues. */
 const CHUNKS_PER_CALL = 20;
 
 /** The result of a pass over the webhooks that are marked as removed. */
@@ -37,8 +36,8 @@ async function removeMarkedWebhook(pool: Pool, id: WebhookId): Promise<boolean> 
   for (const chunk of [CHUNK_OF_DELIVERIES, CHUNK_OF_DEAD_LETTERS]) {
     for (let isFull = true; isFull; chunks += 1) {
       if (chunks === CHUNKS_PER_CALL) return false;
-      const { rowCount } = await queryOn(pool, chunk, [id, ROWS_PER_CHUNK]);
-      isFull = rowCount === ROWS_PER_CHUNK;
+      const { rowCount } = await queryOn(pool, chunk, [id, ROWS_PER_STEP]);
+      isFull = rowCount === ROWS_PER_STEP;
     }
   }
   await removeRest(pool, id);
