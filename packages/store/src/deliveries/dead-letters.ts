@@ -15,6 +15,7 @@ import type { Page } from '../db/page.ts';
 import { runIn } from '../db/statement.ts';
 import type { Transaction } from '../db/transaction.ts';
 import { replayDeadLetter, replayDeadLetters } from './sql/replay-dead-letters.ts';
+import type { ReplayFilters } from './sql/replay-dead-letters.ts';
 
 /** A delivery that was given up (contract 2.4). */
 export interface DeadLetter {
@@ -133,7 +134,7 @@ async function replayBatch(
   by: Actor,
 ): Promise<ReplayOutcome> {
   const filter = letterFilters({ type, reason });
-  const statement = replayDeadLetters(Object.keys(filter) as (keyof typeof filter)[]);
+  const statement = replayDeadLetters(filter);
   const [row] = await runIn<ReplayedBatch>(tx.client, statement, [
     accountId,
     webhookId,
@@ -212,7 +213,7 @@ export function letterFilters({
 }: {
   readonly type?: EventType | undefined;
   readonly reason?: DeadLetterReason | null | undefined;
-}): { type?: EventType; reason?: DeadLetterReason } {
+}): ReplayFilters {
   return { ...(type && { type }), ...(reason && { reason }) };
 }
 

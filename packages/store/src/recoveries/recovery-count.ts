@@ -129,7 +129,7 @@ async function countLetters(db: Database, plan: RecoveryPlan, lettersMax: number
   const times = [span.since.toISOString(), span.until.toISOString()];
   const [row] = await runOn<{ matched: number; oldest: Date | null; newest: Date | null }>(
     db.pool,
-    countReplayable(Object.keys(filters) as (keyof typeof filters)[]),
+    countReplayable(filters),
     [accountId, webhookId, 'infinity', '', lettersMax + 1, ...times, ...Object.values(filters)],
   );
   if (row === undefined) throw new Error('an aggregate returned no row');

@@ -155,7 +155,7 @@ async function capacity(client: PoolClient, { webhookId, rate }: Running, failin
 async function queueLetters(client: PoolClient, recovery: Running, lettersMax: number): Promise<Queued> {
   const { id, accountId, webhookId, rate, since, until, position } = recovery;
   const filters = letterFilters({ type: recovery.types[0], reason: recovery.reason });
-  const statement = recoverDeadLetters(Object.keys(filters) as (keyof typeof filters)[]);
+  const statement = recoverDeadLetters(filters);
   const times = [since.toISOString(), until.toISOString()];
   const values = [accountId, webhookId, 'infinity', '', lettersMax, ...times, id, rate];
   const row = await runForRow<{ queued: number; isLast: boolean }>(client, statement, [

@@ -1,3 +1,4 @@
+import type { DeadLetterReason, EventType } from '@postrider/domain';
 import { statement } from '../../db/statement.ts';
 import type { Statement } from '../../db/statement.ts';
 
@@ -52,9 +53,12 @@ export const replayDeadLetter = statement('replay-dead-letter')`
 
 /**
  * Filters of a replay, beside its webhook and its time: columns of the index
- * `dead_letters_of_webhook_by_age`.
+ * `dead_letters_of_webhook_by_age`, each with its value. `letterFilters` makes them.
  */
-export type ReplayFilter = 'type' | 'reason';
+export interface ReplayFilters {
+  readonly type?: EventType;
+  readonly reason?: DeadLetterReason;
+}
 
 /**
  * The condition of dead letters `d`. $3 and $4: the time and the id of the first one that is too new. $6 and
@@ -62,14 +66,16 @@ export type ReplayFilter = 'type' | 'reason';
  *
  * @param from the number of the first filter's parameter
  */
-function matching(filters: readonly ReplayFilter[], from: number): string {
-  const narrowed = filters.map((column, index) => `and d.${column} = $${index + from}`).join(' ');
+function matching(filters: ReplayFilters, from: number): string {
+  const narrowed = Object.keys(filters)
+    .map((column, index) => `and d.${column} = $${index + from}`)
+    .join(' ');
   return `(d.created_at, d.id) < ($3::timestamptz, $4::text)
         and d.created_at >= $6::timestamptz and d.created_at < $7::timestamptz ${narrowed}`;
 }
 
-function nameOf(name: string, filters: readonly ReplayFilter[]): string {
-  return [name, ...filters].join('-by-');
+function nameOf(name: string, filters: ReplayFilters): string {
+  return [name, ...Object.keys(filters)].join('-by-');
 }
 
 /** The CTEs that take at most $5 dead letters of webhook $2 of account $1 and queue their events. */
@@ -106,7 +112,7 @@ function replayed(wanted: string, queued: string): string {
  * Returns how many letters were replayed, how many matching ones remain, and the times of the oldest and the
  * newest that were replayed; no row when the account has no such webhook.
  */
-export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
+export function replayDeadLetters(filters: ReplayFilters): Statement {
   const wanted = matching(filters, 8);
   return statement(nameOf('replay-dead-letters', filters))`
     with ${replayed(
@@ -128,7 +134,7 @@ export function replayDeadLetters(filters: readonly ReplayFilter[]): Statement {
  * $1 to $7 as above, $8 recovery, $9 its rate, $10 and following: a value for each filter. Returns how many
  * were queued, and whether these were the last: no other one matches, not even a locked one.
  */
-export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement {
+export function recoverDeadLetters(filters: ReplayFilters): Statement {
   const wanted = matching(filters, 10);
   return statement(nameOf('recover-dead-letters', filters))`
     with ${replayed(
@@ -146,7 +152,7 @@ export function recoverDeadLetters(filters: readonly ReplayFilter[]): Statement 
 }
 
 /** Counts what a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
-export function countReplayable(filters: readonly ReplayFilter[]): Statement {
+export function countReplayable(filters: ReplayFilters): Statement {
   return statement(nameOf('count-dead-letters', filters))`
     select count(*)::int as matched, min(x.created_at) as oldest, max(x.created_at) as newest
     from (
