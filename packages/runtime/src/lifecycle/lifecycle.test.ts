@@ -60,10 +60,6 @@ class ListLogger implements Logger {
     this.#add('error', msg, fields);
   }
 
-  child(): Logger {
-    return this;
-  }
-
   #add(level: string, msg: string, fields: LogFields = {}): void {
     const part = typeof fields['part'] === 'string' ? ` (${fields['part']})` : '';
     this.lines.push(`${level}: ${msg}${part}`);

@@ -44,19 +44,17 @@ export function createLogger({ level, service, stream, clock = systemClock }: Lo
       }),
     ],
   });
-  return new LeveledLogger(sink, level === 'silent' ? NOTHING : LEVELS[level], {});
+  return new LeveledLogger(sink, level === 'silent' ? NOTHING : LEVELS[level]);
 }
 
 /** Compares levels before it builds anything, so that a suppressed line costs nothing. */
 class LeveledLogger implements Logger {
   readonly #sink: winston.Logger;
   readonly #threshold: number;
-  readonly #bindings: LogFields;
 
-  constructor(sink: winston.Logger, threshold: number, bindings: LogFields) {
+  constructor(sink: winston.Logger, threshold: number) {
     this.#sink = sink;
     this.#threshold = threshold;
-    this.#bindings = bindings;
   }
 
   debug(msg: string, fields?: LogFields): void {
@@ -75,47 +73,41 @@ class LeveledLogger implements Logger {
     this.#write('error', msg, fields);
   }
 
-  child(fields: LogFields): Logger {
-    return new LeveledLogger(this.#sink, this.#threshold, addFields({ ...this.#bindings }, fields));
-  }
-
   #write(level: LogLevel, msg: string, fields: LogFields | undefined): void {
     if (LEVELS[level] > this.#threshold) return;
-    const parts: LineParts = { level, message: msg, bindings: this.#bindings, fields };
+    const parts: LineParts = { level, message: msg, fields };
     this.#sink.log(parts);
   }
 }
 
-/** The object that goes through winston. `bindings` are redacted already, `fields` are not. */
+/** The object that goes through winston. Its fields are not redacted yet. */
 interface LineParts {
   level: LogLevel;
   message: string;
-  bindings: LogFields;
   fields: LogFields | undefined;
 }
 
 const OWN_NAMES = new Set(['time', 'level', 'msg', 'service']);
 
 /** A field with one of the line's own names gets the prefix `field_`, so that both values are written. */
-function addFields(line: Record<string, unknown>, fields: LogFields): Record<string, unknown> {
+function addFields(line: Record<string, unknown>, fields: LogFields): void {
   for (const name of Object.keys(fields)) {
     line[OWN_NAMES.has(name) ? `field_${name}` : name] = redact(name, fields[name]);
   }
-  return line;
 }
 
 /** A line costs about 6 µs. A third of that is the write. */
 function renderedLine(clock: Clock, service: string): winston.Logform.Format {
   return winston.format((info) => {
-    const { level, message, bindings, fields } = info as unknown as LineParts;
+    const { level, message, fields } = info as unknown as LineParts;
     const line: Record<string, unknown> = {
       time: clock.now().toISOString(),
       level,
       msg: maskSecrets(message),
       service,
     };
-    Object.assign(line, bindings);
-    info[MESSAGE] = inOneLine(JSON.stringify(fields === undefined ? line : addFields(line, fields)));
+    if (fields !== undefined) addFields(line, fields);
+    info[MESSAGE] = inOneLine(JSON.stringify(line));
     return info;
   })();
 }

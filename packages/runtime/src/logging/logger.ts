@@ -9,6 +9,4 @@ export interface Logger {
   info(msg: string, fields?: LogFields): void;
   warn(msg: string, fields?: LogFields): void;
   error(msg: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to every line. */
-  child(fields: LogFields): Logger;
 }
