@@ -163,6 +163,7 @@ describe('a dry run', () => {
     expect((await ada.get(dryRun())).status).toBe(503);
     const refused = await ada.post('/recoveries', fields);
     expect(refused.status).toBe(503);
+    expect(opened.log()).not.toContain('request failed');
     const [, back = ''] = /href="(\/recover\?[^"]*)">Try again/.exec(refused.text) ?? [];
     await query('commit');
     expect((await first).status).toBe(200);

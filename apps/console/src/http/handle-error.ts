@@ -11,7 +11,7 @@ import { badRequest, Refusal } from './refusal.ts';
 import { requestIdOf } from './open-request.ts';
 import type { Respond } from './respond.ts';
 
-/** Answers a request that failed. Only the log gets the error. */
+/** Answers a request that failed. Only the log gets the error. A refusal is no fault, so the log lacks it. */
 export function handleError(respond: Respond, clock: Clock, logger: Logger): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request, response, next) => {
@@ -23,12 +23,13 @@ export function handleError(respond: Respond, clock: Clock, logger: Logger): Err
     const requestId = requestIdOf(response);
     const formPage = (response.locals['formPage'] as string | undefined) ?? null;
     const hasBegun = response.locals['hasBegun'] === true;
-    const page =
-      refusalOf(error)?.pageFor(formPage) ??
-      refreshed(failurePage(error, { formPage, hasBegun }, clock.now(), requestId), request);
-    if ((page.status ?? 200) >= 500) {
+    const refusal = refusalOf(error);
+    if (refusal === null) {
       logger.error('request failed', { method: request.method, request_id: requestId, error });
     }
+    const page =
+      refusal?.pageFor(formPage) ??
+      refreshed(failurePage(error, { formPage, hasBegun }, clock.now(), requestId), request);
     respond(response, page, visitor);
   };
 }
