@@ -41,9 +41,15 @@ describe('recoveries of several webhooks', () => {
   beforeEach(async () => void (await query('delete from recoveries')));
 
   test.each([
-    ['one fails', (failing: string) => `new.webhook_id = '${failing}'`, '1 recovery runs', 1],
-    ['all fail', () => 'true', 'Nothing is known to have started.', 0],
-  ])('of which %s: the page names those that may run', async (_, condition, words, running) => {
+    [
+      'one fails',
+      (failing: string) => `new.webhook_id = '${failing}'`,
+      'Not every recovery is known to have started: hooks.shop.example.com/postrider may',
+      '1 recovery runs, of ',
+      1,
+    ],
+    ['all fail', () => 'true', 'Nothing is known to have started.', 'This is a new dry run.', 0],
+  ])('of which %s: the page names those that may run', async (_, condition, bold, words, running) => {
     const fields = valuesOf(await ada.show(path()), '/recoveries');
     const { status, location } = await withoutMemory(
       'insert on recoveries',
@@ -51,11 +57,13 @@ describe('recoveries of several webhooks', () => {
       async () => ada.post('/recoveries', fields),
     );
     expect(status).toBe(303);
-    const page = textOf(await ada.show(location ?? ''));
-    expect(page).toContain(words);
-    expect(page).toContain(
+    const page = await ada.show(location ?? '');
+    expect(textOf(page)).toContain(words);
+    expect(textOf(page)).toContain(
       'hooks.shop.example.com/postrider may have a recovery or not, because Postgres did not answer.',
     );
+    expect(page).toContain('<div class="note wait"');
+    expect(page).toContain(`<b>${bold}`);
     expect(await query('select from recoveries')).toHaveLength(running);
     expect((await ada.post('/recoveries', fields)).location).toBe(location);
   });

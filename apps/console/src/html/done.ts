@@ -2,11 +2,11 @@ import { html } from '@remix-run/html-template';
 import type { FormResult } from '@postrider/store';
 import type { Html } from './pieces.ts';
 
-/** What the form that led to this page did. The first sentence is bold. */
+/** Says what the form before this page did. The first sentence is bold. It names what was refused. */
 export function doneNote(done: FormResult | null): Html | null {
   if (done === null) return null;
   const [, first = done.outcome, rest = ''] = /^(.*?\.)\s+(.*)$/s.exec(done.outcome) ?? [];
-  const sign = first.startsWith('Nothing ') ? 'wait' : 'good';
+  const sign = /^(?:Nothing|Not) /.test(first) ? 'wait' : 'good';
   return html`<div class="note ${sign}" role="status">
     <p><b>${first}</b> ${rest}</p>
   </div>`;

@@ -305,17 +305,20 @@ function resultOf(results: readonly WebhookStart[], dryRun: string): { location:
   const started = results.flatMap(({ start }) => (start.kind === 'started' ? [start] : []));
   const events = eventsInWords(started.map((start) => start.count));
   const refused = results.flatMap(({ endpoint, start }) =>
-    start.kind === 'started' ? [] : [`${endpoint} ${REFUSALS[start.kind]}.`],
+    start.kind === 'started' ? [] : [`${endpoint} ${REFUSALS[start.kind]}`],
   );
+  const isSure = results.every(({ start }) => start.kind !== 'unknown');
+  const happened = isSure ? 'was started' : 'is known to have started';
   const [first] = started;
   if (first === undefined) {
-    const isSure = results.every(({ start }) => start.kind !== 'unknown');
-    const nothing = isSure ? 'Nothing was started.' : 'Nothing is known to have started.';
-    return { location: dryRun, outcome: `${nothing} ${refused.join(' ')} This is a new dry run.` };
+    const outcome = `Nothing ${happened}. ${refused.join('. ')}. This is a new dry run.`;
+    return { location: dryRun, outcome };
   }
+  // The first sentence is bold, so it names what was refused.
+  const notAll = refused.length === 0 ? '' : `Not every recovery ${happened}: ${refused.join('; ')}. `;
   const words = started.length === 1 ? '1 recovery runs' : `${started.length} recoveries run`;
   return {
     location: results.length === 1 ? `/recoveries/${first.id}` : '/recoveries',
-    outcome: `${words}, of ${events}. ${refused.join(' ')}`.trim(),
+    outcome: `${notAll}${words}, of ${events}.`,
   };
 }
