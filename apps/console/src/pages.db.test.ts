@@ -349,6 +349,14 @@ describe('a message', () => {
     expect(await opened.database.query(`select from console_forms where outcome like '%@%'`)).toEqual([]);
   });
 
+  test('is a page of held mail while it is held', async () => {
+    const path = `/messages/${outage.messageId}`;
+    const current = 'href="/held" aria-current="page"';
+    expect(await show(path)).toContain(current);
+    await releaseWith({ note: 'ticket 9' });
+    expect(await show(path)).not.toContain(current);
+  });
+
   test('shows its newest event, and what became of it at the webhooks', async () => {
     const path = `/messages/${outage.messageId}`;
     expect(textOf(await show(path))).toContain('No event about this message is known.');

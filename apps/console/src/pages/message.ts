@@ -35,7 +35,7 @@ export function messagePage(parts: MessageParts, settings: Settings, visit: Visi
       The console never shows the text of a message. With <code>inbound:manage</code>, the customer can read
       and release it through the API.
     </p>`;
-  return { title, current: '/held', main };
+  return isHeld ? { title, current: '/held', main } : { title, main };
 }
 
 function accountCrumb({ message, account }: MessageParts) {
