@@ -162,7 +162,7 @@ describe('the page of an account', () => {
       'key shop deleted a webhook',
       'ada started a recovery of 28,412 events',
       'Outstanding deliveries 3 1,000,000',
-      'Attempts per second 11',
+      'Attempts, last minute 664',
       'Held mail 1',
     ])
       expect(words).toContain(part);

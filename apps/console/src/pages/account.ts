@@ -131,7 +131,7 @@ function accountFacts(parts: AccountParts, settings: Settings, now: Date): Html 
       value: html`${total(parts, ({ outstanding }) => outstanding)}
         <span class="rel">of ${count(settings.outstandingDeliveriesPerAccountMax)}</span>`,
     },
-    { term: 'Attempts per second', value: count(Math.round(attemptsLastMinute / 60)) },
+    { term: 'Attempts, last minute', value: count(attemptsLastMinute) },
   ]);
 }
 
