@@ -95,6 +95,12 @@ test('a character that would turn a line around stays the same character in the 
   expect(JSON.parse(body.replaceAll('&quot;', '"'))).toMatchObject({ data: { from: `${RIGHT_TO_LEFT}x` } });
 });
 
+test('a character that would turn a line around stays the same character in a field', async () => {
+  const text = `a${RIGHT_TO_LEFT}b`;
+  const page = await ada.show(`/audit?who=${encodeURIComponent(text)}`);
+  expect(page).toContain('value="a&#x202e;b"');
+});
+
 test('a control character and a quote of a mail server are escaped in the command to paste', async () => {
   await query(
     `update events set data = jsonb_set(data::jsonb, '{detail,diagnostic}', $2)::json where id = $1`,

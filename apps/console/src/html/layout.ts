@@ -55,7 +55,9 @@ export function documentOf(page: Page, { user, now, version }: Frame): string {
         <p class="vh" id="said" role="status"></p>
       </body>
     </html>`;
-  return String(document).replace(BIDI_CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
+  return String(document)
+    .replace(VALUE, (value) => value.replace(BIDI_CONTROLS, (control) => `&#x${codeOf(control)};`))
+    .replace(BIDI_CONTROLS, (control) => `\\u${codeOf(control)}`);
 }
 
 /**
@@ -63,6 +65,12 @@ export function documentOf(page: Page, { user, now, version }: Frame): string {
  * shows their codes, as in JSON. So a copied body stays the same.
  */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+/** The value of a field. The form sends it, so its characters stay. A text has `&quot;` for a quote. */
+const VALUE = / value="[^"]*"/g;
+
+function codeOf(character: string): string {
+  return character.charCodeAt(0).toString(16);
+}
 
 function header({ current, searched, hasOwnSearch = false }: Page, user: NonNullable<Frame['user']>): Html {
   return html`<div class="bar">
