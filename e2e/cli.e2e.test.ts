@@ -78,6 +78,18 @@ test.each([
   expect(await runInto('pipe', [join(DIST, file), 'frobnicate'], 'stderr')).toEqual({ code: 2, stderr: '' });
 });
 
+test('`postrider migrate` applies each migration also when the reader of its output is gone', async () => {
+  await database.query('drop schema public cascade');
+  await database.query('drop schema bullmq cascade');
+  await database.query('create schema public');
+  expect(await runInto('pipe', [join(DIST, 'cli.js'), 'migrate'])).toEqual({ code: 1, stderr: '' });
+  expect(await onDatabase('migrate')).toEqual({
+    code: 0,
+    stdout: 'the database is up to date\n',
+    stderr: '',
+  });
+});
+
 test('a second Ctrl+C ends `postrider recover` while the database does not answer', async () => {
   const proxy = await startFaultProxy(database.url);
   const trap = proxy.trap({ sees: 'find-recovery', in: 'toServer', holds: 'toClient' });

@@ -6,13 +6,13 @@ import { runCli } from './run.ts';
 const given = (process.env['POSTRIDER_DATA_DIR'] ?? '').trim();
 const dataDir = given === '' ? join(dirname(import.meta.dirname), '.data') : given;
 
-// EPIPE: the reader has gone, as after `| head`. It is not reported. Other errors are, such as a full disk.
+// A command goes on when nothing reads stdout or stderr any more, as after `2>&1 | head -1`. Otherwise
+// `migrate` would stop between two migrations. EPIPE is not reported. Other errors are, such as a full disk.
+let isOutputLost = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') process.stderr.write(`postrider: stdout: ${error.message}\n`);
-  process.exit(1);
+  if (error.code !== 'EPIPE' && !isOutputLost) process.stderr.write(`postrider: stdout: ${error.message}\n`);
+  isOutputLost = true;
 });
-
-// A command goes on when stderr has no reader any more, as after `2>&1 | head -1`.
 process.stderr.on('error', () => undefined);
 
 const code = await runCli(process.argv.slice(2), {
@@ -23,8 +23,8 @@ const code = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
 });
 
-// Exits even if a connection hangs while it closes, but only after stdout and stderr are flushed. After an
-// error of stdout, its listener above exits.
-process.stdout.write('', (error) => {
-  if (error == null) process.stderr.write('', () => process.exit(code));
+// Exits even if a connection hangs while it closes, but only after stdout and stderr are flushed. Node calls
+// this callback before it emits an error of stdout.
+process.stdout.write('', () => {
+  setImmediate(() => process.stderr.write('', () => process.exit(isOutputLost ? 1 : code)));
 });

@@ -52,10 +52,12 @@ export function addTop(program: Command, io: Io): void {
     });
 }
 
-/** Resolves after Ctrl+C. */
+/** Resolves after Ctrl+C, or when the terminal has gone. */
 async function showUntilInterrupt(io: Io, database: Database, everyMs: number): Promise<void> {
+  let isShown = true;
+  io.stdout.once('error', () => (isShown = false));
   await withInterrupt(async (interrupt) => {
-    while (!interrupt.aborted) {
+    while (isShown && !interrupt.aborted) {
       const lines = inWords(await readTop(database));
       io.stdout.write(`${CLEAR}${lines.join('\n')}\n`);
       await delay(everyMs, undefined, { signal: interrupt }).catch(() => undefined);
