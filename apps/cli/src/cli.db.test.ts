@@ -121,7 +121,9 @@ describe('account and key', () => {
     expect(revoked).toMatchObject({ id, revoked_at: '2026-01-01T00:00:00.000Z' });
     expect(await json('key', 'revoke', id)).toEqual(revoked);
     expect(await json('key', 'list', '--account', account)).toEqual({ object: 'list', data: [revoked] });
-    expect((await cli('key', 'list', '--account', account)).stdout).toMatch(/live +60 .*emails:read/);
+    expect((await cli('key', 'list', '--account', account)).stdout).toMatch(
+      /live +KEY_RATE_LIMIT_PER_MINUTE .*emails:read/,
+    );
   });
 
   test.each([

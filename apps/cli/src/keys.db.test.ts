@@ -20,7 +20,7 @@ test('a key has a name, a time from which it is refused, and the hour of its las
     data: [{ ...made, last_used_at: '2026-01-01T05:00:00.000Z' }],
   });
   expect((await cli('key', 'list', '--account', account)).stdout).toMatch(
-    /old backend +live +60 .* 2026-01-01T05:00:00\.000Z +2999-01-01T01:00:00\.000Z +- +emails:read/,
+    /old backend +live +KEY_RATE_LIMIT_PER_MINUTE .* 2026-01-01T05:00:00\.000Z +2999-01-01T01:00:00\.000Z +- +emails:read/,
   );
   for (const wrong of [
     ['--expires', '2025-12-31T23:59:59Z'],

@@ -16,14 +16,14 @@ export function addKeyList(key: Command, io: Io): void {
     .requiredOption('--account <id>', 'the account')
     .action(async (options: { account: string; json?: true }) => {
       const accountId = requireId('account', options.account);
-      await withDatabase(io, async ({ config, database }) => {
+      await withDatabase(io, async ({ database }) => {
         await requireAccount(database, io, accountId);
         const keys = (await createApiKeyStore(database, io.clock).list(accountId)).map(keyObject);
         const rows = keys.map((one) => [
           one.id,
           one.name ?? '-',
           one.kind,
-          String(one.rate_limit ?? config.keyRateLimitPerMinute),
+          String(one.rate_limit ?? 'KEY_RATE_LIMIT_PER_MINUTE'),
           one.created_at,
           one.last_used_at ?? '-',
           one.expires_at ?? '-',

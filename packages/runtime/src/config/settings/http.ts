@@ -49,7 +49,7 @@ export const httpSettings = {
     unit: 'requests/min',
     schema: wholeNumber(1, 1_000_000),
     default: '60',
-    processes: ['api', 'console', 'cli'],
+    processes: ['api', 'console'],
   }),
   deliveriesPerAccountPerSecond: defineSetting({
     key: 'DELIVERIES_PER_ACCOUNT_PER_SECOND',
