@@ -44,6 +44,11 @@ test('emails find finds by each option, in every account, and shows no text', as
     expect(await cli('emails', 'find', ...args)).toMatchObject({ code: 2 });
 });
 
+test.each(['emails', 'events'])('%s show takes an id with white space around it', async (noun) => {
+  const id = noun === 'emails' ? acme.emailId : acme.eventId;
+  expect(await json(noun, 'show', ` ${id}\n`)).toMatchObject({ id });
+});
+
 test('emails find shows the newest 100, and notes that there are older ones', async () => {
   const copies = (from: number, to: number) =>
     database.query(

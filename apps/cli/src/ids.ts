@@ -18,9 +18,9 @@ const IN_WORDS = {
 
 type Noun = keyof typeof IN_WORDS;
 
-/** @throws UsageError when `text` is not an id of this noun. */
+/** Ignores white space around the id. @throws UsageError when `text` is not an id of this noun. */
 export function requireId<N extends Noun>(noun: N, text: string): Id<N> {
-  const id = parseId(noun, text);
+  const id = parseId(noun, text.trim());
   if (id === null) throw new UsageError(`"${text}" is not the id of ${IN_WORDS[noun]}`);
   return id;
 }

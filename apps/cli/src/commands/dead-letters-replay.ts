@@ -63,7 +63,7 @@ function parseAct(ids: readonly string[], options: Options): Act {
   if (ids.length === 0) throw new UsageError('name dead letters, or --all with --webhook');
   const stray = ONLY_WITH_ALL.find((name) => options[name] !== undefined);
   if (stray !== undefined) throw new UsageError(`--${stray} goes with --all`);
-  const named = [...new Set(ids)].map((id) => requireId('deadLetter', id));
+  const named = [...new Set(ids.map((id) => requireId('deadLetter', id)))];
   return async (replaying) =>
     options.dryRun === true ? countNamed(replaying, named) : replayNamed(replaying, named);
 }

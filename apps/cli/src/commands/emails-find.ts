@@ -63,7 +63,7 @@ function searchOf(options: Options): EmailSearch {
     case 'messageId':
       return { by, text: messageIdOf(value) };
     case 'key':
-      return { by, text: requireId('apiKey', value.trim()) };
+      return { by, text: requireId('apiKey', value) };
     case 'request':
       return { by, text: value.trim() };
   }
