@@ -180,6 +180,18 @@ describe('dead letters', () => {
     expect(await json(...all)).toMatchObject({ matched: 1, webhooks: [{ webhook: WEBHOOK, matched: 1 }] });
   });
 
+  test('--all --dry-run with a rate says how long the webhook with the most takes', async () => {
+    const account = await makeAccount();
+    await bury(account, WEBHOOK, 1, 5);
+    await bury(account, OTHER, 2_001, 2_003);
+    const all = ['dead-letters', 'replay', '--all', '--account', account, '--dry-run', '--rate', '2'];
+    const { stdout } = await cli(...all);
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      '8 dead letters match; nothing is sent',
+      'at 2 a second for each webhook it takes 3 s or longer',
+    ]);
+  });
+
   test('--all leaves what another command has locked, and ends', async () => {
     const account = await makeAccount();
     await bury(account, WEBHOOK, 1, 3);

@@ -90,7 +90,7 @@ export function recoveryOf({ since = new Date(0), until, type, reason }: DeadLet
 export async function countAll(
   replaying: Replaying,
   webhookId: WebhookId | undefined,
-  filter: DeadLetterFilter,
+  { filter, rate }: { readonly filter: DeadLetterFilter; readonly rate: number | undefined },
 ): Promise<void> {
   const { io, database, accountId } = replaying;
   const webhooks =
@@ -104,7 +104,7 @@ export async function countAll(
     const { matched = 0, hasMore = false } = counted ?? {};
     if (matched > 0) counts.push({ webhook: id, account, matched, has_more: hasMore });
   }
-  printCounts(replaying, counts, []);
+  printCounts(replaying, counts, [], rate);
 }
 
 interface Counted {
@@ -119,6 +119,7 @@ export function printCounts(
   { io, json }: Pick<Replaying, 'io' | 'json'>,
   counts: readonly Counted[],
   missing: readonly DeadLetterId[],
+  rate?: number,
 ): void {
   const matched = counts.reduce((sum, each) => sum + each.matched, 0);
   const hasMore = counts.some((each) => each.has_more);
@@ -129,8 +130,14 @@ export function printCounts(
   ]);
   printAnswer(io, json, { dry_run: true, matched, has_more: hasMore, webhooks: counts, missing }, [
     `${hasMore ? 'more than ' : ''}${matched} dead letters match; nothing is sent`,
+    ...(rate === undefined ? [] : [durationInWords(counts, rate)]),
     ...(rows.length === 0 ? [] : table(['WEBHOOK', 'ACCOUNT', 'DEAD LETTERS'], rows)),
   ]);
+}
+
+function durationInWords(counts: readonly Counted[], rate: number): string {
+  const most = Math.max(0, ...counts.map((each) => each.matched));
+  return `at ${rate} a second for each webhook it takes ${Math.ceil(most / rate)} s or longer`;
 }
 
 async function webhooksOf(database: Database, accountId: AccountId | undefined): Promise<OwnedWebhook[]> {

@@ -83,7 +83,7 @@ function parseAll(ids: readonly string[], options: Options): Act {
   const filter = { type, reason, since, until };
   const id = optionalId('webhook', options.webhook);
   if (dryRun === true && (id !== undefined || account !== undefined))
-    return async (replaying) => countAll(replaying, id, filter);
+    return async (replaying) => countAll(replaying, id, { filter, rate });
   if (id === undefined) throw new UsageError('--all needs --webhook; --all --account only with --dry-run');
   return async (replaying) => {
     const { io, database, accountId, ...how } = replaying;
