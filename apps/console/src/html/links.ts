@@ -23,6 +23,16 @@ export function addressLink(written: string): Html {
     : html`<a href="${searchPath(address)}">${written}</a>`;
 }
 
+/** The page of an account, as a part of a path. The id stands for a name that is not known. */
+export function accountCrumb(id: string, name: string | null | undefined) {
+  return { href: `/accounts/${id}`, name: name ?? id };
+}
+
+export function accountLink(id: string, accountName: string | null | undefined): Html {
+  const { href, name } = accountCrumb(id, accountName);
+  return html`<a href="${href}">${name}</a>`;
+}
+
 const PAGES: Readonly<Record<string, string>> = {
   evt: '/events/',
   wh: '/webhooks/',

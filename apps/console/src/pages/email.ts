@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { AccountDetails, FoundEmail, FoundEvents } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { addressLink, queryOf } from '../html/links.ts';
+import { accountCrumb, accountLink, addressLink, queryOf } from '../html/links.ts';
 import { pager, shownOf } from '../html/list.ts';
 import { crumbs, empty, facts, head, idCode, section, state, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html, Sign } from '../html/pieces.ts';
@@ -23,8 +23,7 @@ export function emailPage(parts: EmailParts, settings: Settings, { now }: Visit)
   const title = subjectText(email.subject);
   const pill = state(emailSign(email.lastEvent), email.lastEvent, 'pill');
   const ids = html`${pill} ${wholeId(email.id, 'email id')}`;
-  const main = html`${crumbs([{ href: `/accounts/${email.accountId}`, name: account?.name ?? email.accountId }], 'Email')}
-    ${head(title, { ids })}
+  const main = html`${crumbs([accountCrumb(email.accountId, account?.name)], 'Email')} ${head(title, { ids })}
     <section class="card" aria-label="Facts">${facts(emailFacts(parts, settings, now), 'four')}</section>
     ${eventsSection(parts, now)}`;
   return { title, main };
@@ -54,7 +53,7 @@ function emailFacts({ email, account }: EmailParts, settings: Settings, now: Dat
   return [
     {
       term: 'Account',
-      value: html`<a href="/accounts/${email.accountId}">${account?.name ?? email.accountId}</a>`,
+      value: accountLink(email.accountId, account?.name),
     },
     { term: 'From', value: html`<code>${email.from}</code>` },
     { term: 'To', value: addresses(email.to) },

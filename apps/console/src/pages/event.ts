@@ -5,7 +5,7 @@ import type { EventStory } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { addressLink } from '../html/links.ts';
+import { accountCrumb, accountLink, addressLink } from '../html/links.ts';
 import { crumbs, facts, head, timeAgo, wholeId } from '../html/pieces.ts';
 import type { Fact, Html } from '../html/pieces.ts';
 import { count, counted, dayAfter, subjectText } from '../html/words.ts';
@@ -19,9 +19,8 @@ import { countFates } from './fates.ts';
 export function eventPage(parts: EventParts, settings: Settings, visit: Visit): Page {
   const { story, account } = parts;
   const { event, email } = story;
-  const name = account?.name ?? event.accountId;
   const above = [
-    { href: `/accounts/${event.accountId}`, name },
+    accountCrumb(event.accountId, account?.name),
     ...(email === null ? [] : [{ href: `/emails/${email.id}`, name: `Email to ${email.to.join(', ')}` }]),
   ];
   const acts = html`<div class="acts">
@@ -89,7 +88,7 @@ function eventFacts({ story, account }: EventParts, settings: Settings, now: Dat
   return [
     {
       term: 'Account',
-      value: html`<a href="/accounts/${event.accountId}">${account?.name ?? event.accountId}</a>`,
+      value: accountLink(event.accountId, account?.name),
     },
     { term: 'Recorded', value: timeAgo(event.createdAt, now, 'milliseconds') },
     {

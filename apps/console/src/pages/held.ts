@@ -6,7 +6,7 @@ import type { FoundHeldMessages, HeldCounts, HeldMessage, ReleasedMessage } from
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf } from '../html/links.ts';
+import { accountLink, queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, positionText, tabs } from '../html/list.ts';
 import { empty, head, idCode, state, timeAgo } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
@@ -43,7 +43,7 @@ export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Pa
 function ofAccount(account: HeldParts['account']): Html | null {
   if (account === null) return null;
   return html`<p>
-    Of the account <a href="/accounts/${account.id}">${account.name}</a>.
+    Of the account ${accountLink(account.id, account.name)}.
     <a href="/held">Show all held mail</a>.
   </p>`;
 }
@@ -120,8 +120,9 @@ function commonCells(message: HeldMessage, now: Date): Part[] {
       ><span class="sub">from ${clipped(message.from)}</span
       ><span class="sub">${idCode(message.id)} ${bytes(message.size)}</span>`,
     timeAgo(message.receivedAt, now),
-    html`<a href="/accounts/${message.accountId}">${message.accountName}</a
-      ><span class="sub">${message.receivedFor.join(', ')}</span>`,
+    html`${accountLink(message.accountId, message.accountName)}<span class="sub"
+        >${message.receivedFor.join(', ')}</span
+      >`,
     html`${state(sign, message.heldReason)}<span class="sub">${words}</span>`,
   ];
 }

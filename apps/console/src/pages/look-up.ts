@@ -3,7 +3,7 @@ import type { AccountId } from '@postrider/domain';
 import type { FindingCount, Findings, LookedUpText, OwnedSuppression } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf, searchPath } from '../html/links.ts';
+import { accountLink, queryOf, searchPath } from '../html/links.ts';
 import { tabs } from '../html/list.ts';
 import { endpointText, head, idCode, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
@@ -73,7 +73,7 @@ function accountTabs({ q, findings, accountId }: LookUpParts): Html | null {
       isCurrent: accountId === undefined,
     },
     ...shown.map(([id, number]) => ({
-      name: accountName(findings, id),
+      name: findings.names.get(id) ?? id,
       more: countText(number),
       href: `/search${queryOf({ q, account: id })}`,
       isCurrent: id === accountId,
@@ -128,14 +128,6 @@ function nothingFound({ q, text, accountId }: LookUpParts, settings: Settings): 
   return { title: `No results for ${q}`, searched: q, main };
 }
 
-function accountName({ names }: Findings, id: AccountId): string {
-  return names.get(id) ?? id;
-}
-
-function accountLink(findings: Findings, id: AccountId): Html {
-  return html`<a href="/accounts/${id}">${accountName(findings, id)}</a>`;
-}
-
 /** `suppressions remove` lifts no suppression of one topic: the recipient asked for it. */
 function howToLift({ id, accountId, address, topicId, origin }: OwnedSuppression): Html {
   if (topicId !== null)
@@ -162,7 +154,7 @@ function howToErase({ text, findings, accountId }: LookUpParts): Html | null {
 }
 
 function suppressed(findings: Findings, now: Date): Html | null {
-  const { suppressions, counts } = findings;
+  const { suppressions, counts, names } = findings;
   if (suppressions.length === 0) return null;
   const lines = suppressions.map((suppression) => {
     const { accountId, topicId, origin, emailId, createdAt } = suppression;
@@ -172,7 +164,7 @@ function suppressed(findings: Findings, now: Date): Html | null {
         ? 'all mail'
         : html`topic ${findings.topics.get(topicId) ?? ''} <code>${topicId}</code>`;
     return html`<p>
-      ${accountLink(findings, accountId)}: ${what}, origin <code>${origin}</code>${cause}, since
+      ${accountLink(accountId, names.get(accountId))}: ${what}, origin <code>${origin}</code>${cause}, since
       ${timeAgo(createdAt, now)}. ${howToLift(suppression)}
     </p>`;
   });
@@ -205,13 +197,13 @@ function suppressed(findings: Findings, now: Date): Html | null {
 }
 
 function sentSection(findings: Findings, now: Date): Html | null {
-  const { emails } = findings;
+  const { emails, names } = findings;
   if (emails.length === 0) return null;
   const rows = emails.map((email) => [
     html`<a href="/emails/${email.id}">${subjectText(email.subject)}</a
       ><span class="sub">${idCode(email.id)}</span>`,
     timeAgo(email.createdAt, now),
-    accountLink(findings, email.accountId),
+    accountLink(email.accountId, names.get(email.accountId)),
     state(emailSign(email.lastEvent), email.lastEvent),
     newestEventCell(email.newestEvent),
   ]);
@@ -226,13 +218,13 @@ function sentSection(findings: Findings, now: Date): Html | null {
 }
 
 function receivedSection(findings: Findings, now: Date): Html | null {
-  const { messages } = findings;
+  const { messages, names } = findings;
   if (messages.length === 0) return null;
   const rows = messages.map((message) => [
     html`<a href="/messages/${message.id}">${subjectText(message.subject)}</a
       ><span class="sub">from ${clipped(message.from)}</span><span class="sub">${idCode(message.id)}</span>`,
     timeAgo(message.receivedAt, now),
-    html`${accountLink(findings, message.accountId)}<span class="sub"
+    html`${accountLink(message.accountId, names.get(message.accountId))}<span class="sub"
         >${message.receivedFor.join(', ')}</span
       >`,
     message.status === 'held'
@@ -255,11 +247,11 @@ function receivedSection(findings: Findings, now: Date): Html | null {
 }
 
 function webhookSection(findings: Findings): Html | null {
-  const { webhooks } = findings;
+  const { webhooks, names } = findings;
   if (webhooks.length === 0) return null;
   const rows = webhooks.map(({ id, endpoint, accountId, failingSince }) => [
     html`<a href="/webhooks/${id}">${endpointText(endpoint)}</a><span class="sub">${idCode(id)}</span>`,
-    accountLink(findings, accountId),
+    accountLink(accountId, names.get(accountId)),
     failingSince === null ? state('good', 'not failing') : state('bad', 'failing'),
   ]);
   const columns = ['Webhook', 'Account', 'State'].map((label) => ({ label }));
@@ -273,7 +265,7 @@ function webhookSection(findings: Findings): Html | null {
 function accountSection({ accounts, counts }: Findings, now: Date): Html | null {
   if (accounts.length === 0) return null;
   const rows = accounts.map(({ id, name, createdAt }) => [
-    html`<a href="/accounts/${id}">${name}</a><span class="sub">${idCode(id)}</span>`,
+    html`${accountLink(id, name)}<span class="sub">${idCode(id)}</span>`,
     timeAgo(createdAt, now, 'minutes'),
   ]);
   const columns = [{ label: 'Account' }, { label: 'Created' }];

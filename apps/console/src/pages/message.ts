@@ -4,7 +4,7 @@ import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { addressLink } from '../html/links.ts';
+import { accountCrumb, accountLink, addressLink } from '../html/links.ts';
 import { crumbs, facts, head, section, state, wholeId } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { timeline, withGaps } from '../html/timeline.ts';
@@ -22,13 +22,16 @@ export interface MessageParts {
 }
 
 export function messagePage(parts: MessageParts, settings: Settings, visit: Visit): Page {
-  const { message } = parts;
+  const { message, account } = parts;
   const isHeld = message.status === 'held';
   const title = subjectText(message.subject);
   const pill = state(isHeld ? 'wait' : 'good', message.status, 'pill');
   const ids = html`${pill} ${wholeId(message.id, 'message id')}`;
-  const main = html`${crumbs([isHeld ? { href: '/held', name: 'Held mail' } : accountCrumb(parts)], 'Message')}
-    ${head(title, { ids })} ${doneNote(visit.done)} ${heldNote(message)}
+  const above = isHeld
+    ? { href: '/held', name: 'Held mail' }
+    : accountCrumb(message.accountId, account?.name);
+  const main = html`${crumbs([above], 'Message')} ${head(title, { ids })} ${doneNote(visit.done)}
+    ${heldNote(message)}
     <section class="card" aria-label="Facts">${messageFacts(parts, settings)}</section>
     ${storySection(parts)} ${isHeld && visit.mayAct ? releaseForm(message, visit) : null}
     <p class="hint">
@@ -36,10 +39,6 @@ export function messagePage(parts: MessageParts, settings: Settings, visit: Visi
       and release it through the API.
     </p>`;
   return isHeld ? { title, current: '/held', main } : { title, main };
-}
-
-function accountCrumb({ message, account }: MessageParts) {
-  return { href: `/accounts/${message.accountId}`, name: account?.name ?? message.accountId };
 }
 
 function heldNote({ status, heldReason }: MessageDetails): Html | null {
@@ -60,7 +59,7 @@ function messageFacts({ message, account }: MessageParts, settings: Settings): H
     [
       {
         term: 'Account',
-        value: html`<a href="/accounts/${message.accountId}">${account?.name ?? message.accountId}</a>`,
+        value: accountLink(message.accountId, account?.name),
       },
       { term: 'Received for', value: addresses(message.receivedFor) },
       { term: 'From', value: addressLink(message.from) },

@@ -4,7 +4,7 @@ import { formTokens } from '../http/serve-form.ts';
 import type { Visit } from '../http/serve-page.ts';
 import { doneNote } from '../html/done.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf } from '../html/links.ts';
+import { accountLink, queryOf } from '../html/links.ts';
 import {
   crumbs,
   endpointName,
@@ -189,7 +189,7 @@ function details(recovery: FoundRecovery, now: Date): Html {
         <dt>Webhook</dt>
         <dd>
           <a href="/webhooks/${webhookId}">${endpointText(endpoint)}</a> of
-          <a href="/accounts/${accountId}">${accountName ?? accountId}</a>
+          ${accountLink(accountId, accountName)}
         </dd>
         <dt>${recovery.only === 'dead_letters' ? 'Given up' : 'Range'}</dt>
         <dd>${isBeginning(since) ? 'until' : `${moment(since, now)} to`} ${moment(until, now)} UTC</dd>

@@ -15,7 +15,7 @@ import type {
 import type { Visit } from '../http/serve-page.ts';
 import { choiceField, rangeFields, timeHint } from '../html/form.ts';
 import type { Page } from '../html/layout.ts';
-import { queryOf } from '../html/links.ts';
+import { accountCrumb, queryOf } from '../html/links.ts';
 import { noneLookedAt, pager, tabs } from '../html/list.ts';
 import {
   crumbs,
@@ -73,7 +73,7 @@ export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visi
   const acts = visit.mayAct
     ? html`<div class="acts"><a class="btn" href="${recoverLink(webhook)}">Recover…</a></div>`
     : null;
-  const main = html`${crumbs([{ href: `/accounts/${webhook.accountId}`, name: account?.name ?? webhook.accountId }], 'Webhook')}
+  const main = html`${crumbs([accountCrumb(webhook.accountId, account?.name)], 'Webhook')}
     ${head(html`${host}<wbr /><span class="soft">${rest}</span>`, { ids }, acts)} ${failure(parts, now)}
     <section class="card" aria-label="Facts">${webhookFacts(parts, settings, now)}</section>
     ${attempts === undefined ? null : plots(attempts, settings, now)} ${eventsSection(parts, settings, now)}`;
