@@ -1,7 +1,7 @@
 import { html } from '@remix-run/html-template';
 import type { Html, Part } from './pieces.ts';
 
-export interface Column {
+interface Column {
   readonly label: string;
   /** Right-aligned. */
   readonly isNumber?: boolean;
@@ -13,18 +13,30 @@ export interface TableParts {
   readonly caption: string;
   /** Makes the caption visible, and follows it in grey. Absent: only screen readers read the caption. */
   readonly captionMore?: string;
-  readonly columns: readonly Column[];
+  /** A text is the label of a plain column. */
+  readonly columns: readonly (Column | string)[];
   /** The first cell of a row names it. */
   readonly rows: readonly (readonly Part[])[];
 }
 
-/** A table. Its rows become blocks on a narrow screen. The roles keep it a table for screen readers. */
-export function stackedTable({ columns, rows, ...parts }: TableParts): Html {
+/** A table. Its rows become blocks on a narrow screen. */
+export function stackedTable(parts: TableParts): Html {
+  return tableOf(parts, 'stack');
+}
+
+/** A short table of numbers. It stays a table on a narrow screen. */
+export function numberTable(parts: TableParts): Html {
+  return tableOf(parts, '');
+}
+
+/** The roles keep a table whose rows are blocks a table for screen readers. */
+function tableOf({ columns: given, rows, ...parts }: TableParts, kind: 'stack' | ''): Html {
+  const columns = given.map((column): Column => (typeof column === 'string' ? { label: column } : column));
   const heads = columns.map(
     ({ label, isNumber = false }) =>
       html`<th scope="col" role="columnheader" class="${isNumber ? 'num' : ''}">${label}</th>`,
   );
-  return html`<table class="stack" role="table">
+  return html`<table class="${kind}" role="table">
     ${captionOf(parts)}
     <thead role="rowgroup">
       <tr role="row">
@@ -32,12 +44,12 @@ export function stackedTable({ columns, rows, ...parts }: TableParts): Html {
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${rows.map((cells) => stackedRow(columns, cells))}
+      ${rows.map((cells) => rowOf(columns, cells))}
     </tbody>
   </table>`;
 }
 
-function stackedRow(columns: readonly Column[], cells: readonly Part[]): Html {
+function rowOf(columns: readonly Column[], cells: readonly Part[]): Html {
   const [name = '', ...rest] = cells;
   const label = (at: number) => columns[at]?.label ?? '';
   const roomy = (at: number) => (columns[at]?.isRoomy === true ? ' roomy' : '');
@@ -52,33 +64,6 @@ function stackedRow(columns: readonly Column[], cells: readonly Part[]): Html {
       </td>`;
     })}
   </tr>`;
-}
-
-/** A short table of numbers. It stays a table on a narrow screen. */
-export function numberTable({ columns, rows, ...parts }: TableParts): Html {
-  const heads = columns.map(
-    ({ label, isNumber = false }) => html`<th scope="col" class="${isNumber ? 'num' : ''}">${label}</th>`,
-  );
-  return html`<table>
-    ${captionOf(parts)}
-    <thead>
-      <tr>
-        ${heads}
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.map(([name = '', ...rest]) => {
-        const cells = rest.map(
-          (cell, at) =>
-            html`<td class="${columns[at + 1]?.isNumber === true ? 'num' : ''}"><div>${cell}</div></td>`,
-        );
-        return html`<tr>
-          <th scope="row"><div>${name}</div></th>
-          ${cells}
-        </tr>`;
-      })}
-    </tbody>
-  </table>`;
 }
 
 function captionOf({ caption, captionMore }: Pick<TableParts, 'caption' | 'captionMore'>): Html {

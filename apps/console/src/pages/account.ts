@@ -153,10 +153,10 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
   const table = stackedTable({
     caption: 'Webhooks of the account',
     columns: [
-      { label: 'Webhook' },
-      { label: 'State' },
-      { label: 'Successful attempts, 24 h' },
-      { label: 'p95 by hour, latest' },
+      'Webhook',
+      'State',
+      'Successful attempts, 24 h',
+      'p95 by hour, latest',
       { label: 'Outstanding', isNumber: true },
       { label: 'Dead letters', isNumber: true },
     ],
@@ -208,14 +208,7 @@ function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Htm
   ]);
   const table = stackedTable({
     caption: 'Keys of the account',
-    columns: [
-      { label: 'Key' },
-      { label: 'Kind' },
-      { label: 'Scopes' },
-      { label: 'Limit', isNumber: true },
-      { label: 'Last use' },
-      { label: 'Expires' },
-    ],
+    columns: ['Key', 'Kind', 'Scopes', { label: 'Limit', isNumber: true }, 'Last use', 'Expires'],
     rows,
   });
   return section(
@@ -289,10 +282,10 @@ function limitsSection(parts: AccountParts, settings: Settings): Html {
     source === 'this account' ? source : html`<span class="soft term">${source}</span>`,
   ]);
   const columns = [
-    { label: 'Limit' },
+    'Limit',
     { label: 'In use', isNumber: true },
     { label: 'Maximum', isNumber: true },
-    { label: 'Source' },
+    'Source',
   ];
   return section(
     'limits',
@@ -307,7 +300,7 @@ function domainsSection({ account, domains }: AccountParts, now: Date): Html {
     domainState(domain),
     timeAgo(domain.createdAt, now, 'minutes'),
   ]);
-  const columns = [{ label: 'Domain' }, { label: 'State' }, { label: 'Added' }];
+  const columns = ['Domain', 'State', 'Added'];
   const table = stackedTable({ caption: 'Sending domains of the account', columns, rows });
   return section(
     'domains',

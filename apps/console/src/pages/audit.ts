@@ -89,14 +89,7 @@ function entryTable({ page, names }: AuditParts, now: Date): Html {
   ]);
   return stackedTable({
     caption: 'Audit, newest first',
-    columns: [
-      { label: 'Action' },
-      { label: 'When' },
-      { label: 'Who' },
-      { label: 'Target' },
-      { label: 'Count', isNumber: true },
-      { label: 'Change or note' },
-    ],
+    columns: ['Action', 'When', 'Who', 'Target', { label: 'Count', isNumber: true }, 'Change or note'],
     rows,
   });
 }

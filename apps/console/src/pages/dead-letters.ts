@@ -150,12 +150,12 @@ function letterList(parts: DeadLetterParts, now: Date): Html {
   const table = stackedTable({
     caption: 'Dead letters that match, newest first',
     columns: [
-      { label: 'Event' },
-      { label: 'Given up' },
+      'Event',
+      'Given up',
       { label: 'Webhook', isRoomy: true },
-      { label: 'Reason' },
+      'Reason',
       { label: 'Attempts', isNumber: true },
-      { label: 'Last error' },
+      'Last error',
     ],
     rows,
   });

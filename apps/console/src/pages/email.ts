@@ -108,12 +108,7 @@ function eventsSection({ email, events, olderFrom, isFirst }: EmailParts, now: D
   ]);
   const table = stackedTable({
     caption: 'Events of this email, newest first',
-    columns: [
-      { label: 'Event' },
-      { label: 'Recorded' },
-      { label: 'Webhooks' },
-      { label: 'Delivered', isNumber: true },
-    ],
+    columns: ['Event', 'Recorded', 'Webhooks', { label: 'Delivered', isNumber: true }],
     rows,
   });
   const nothing = isFirst

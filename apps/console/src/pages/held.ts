@@ -106,7 +106,7 @@ function releasedList({ released, account }: HeldParts, now: Date): Html {
   ]);
   const table = stackedTable({
     caption: 'Released mail, the last release first',
-    columns: ['Message', 'Received', 'Account, inbox', 'Reason', 'Released'].map((label) => ({ label })),
+    columns: ['Message', 'Received', 'Account, inbox', 'Reason', 'Released'],
     rows,
   });
   return html`${table} ${pager(`The last ${counted(messages.length, 'release')}`, null)}`;
@@ -150,9 +150,5 @@ function heldTable(messages: readonly HeldMessage[], { now, mayAct }: Visit): Ht
     'Checks',
     ...(mayAct ? ['Release'] : []),
   ];
-  return stackedTable({
-    caption: 'Held mail, newest first',
-    columns: columns.map((label) => ({ label })),
-    rows,
-  });
+  return stackedTable({ caption: 'Held mail, newest first', columns, rows });
 }

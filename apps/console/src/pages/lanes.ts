@@ -41,12 +41,7 @@ function laneTable({ depths, fault }: Lanes, slots: number): Html {
   if (depths === null) return empty('The queue does not answer', fault);
   return numberTable({
     caption: 'Lanes of the job queue',
-    columns: [
-      { label: 'Lane' },
-      { label: 'Waiting', isNumber: true },
-      { label: 'Delayed', isNumber: true },
-      { label: 'Status' },
-    ],
+    columns: ['Lane', { label: 'Waiting', isNumber: true }, { label: 'Delayed', isNumber: true }, 'Status'],
     rows: QUEUE_KEYS.map((key) => [
       html`<span class="term">${key}</span>`,
       count(depths[key].waiting),
@@ -77,12 +72,7 @@ function workerTable(workers: readonly KnownWorker[]): Html {
   const table = numberTable({
     caption: 'Workers',
     captionMore: `${count(running.length)} with ${counted(slotsOf(workers), 'slot')}, seen in the last 3 s`,
-    columns: [
-      { label: 'Worker' },
-      { label: 'Slots', isNumber: true },
-      { label: 'Last seen', isNumber: true },
-      { label: 'State' },
-    ],
+    columns: ['Worker', { label: 'Slots', isNumber: true }, { label: 'Last seen', isNumber: true }, 'State'],
     rows: workers
       .slice(0, WORKERS_SHOWN)
       .map((worker) => [

@@ -207,9 +207,7 @@ function sentSection(findings: Findings, now: Date): Html | null {
     state(emailSign(email.lastEvent), email.lastEvent),
     newestEventCell(email.newestEvent),
   ]);
-  const columns = ['Email', 'Stored', 'Account', 'State', 'Newest event, webhooks'].map((label) => ({
-    label,
-  }));
+  const columns = ['Email', 'Stored', 'Account', 'State', 'Newest event, webhooks'];
   return section(
     'sent',
     { title: 'Sent', more: listText(emails.length, findings.counts.emails) },
@@ -232,11 +230,7 @@ function receivedSection(findings: Findings, now: Date): Html | null {
       : state('good', message.status),
     newestEventCell(message.newestEvent),
   ]);
-  const columns = ['Message', 'Received', 'Account, inbox', 'State', 'Newest event, webhooks'].map(
-    (label) => ({
-      label,
-    }),
-  );
+  const columns = ['Message', 'Received', 'Account, inbox', 'State', 'Newest event, webhooks'];
   return section(
     'received',
     { title: 'Received', more: listText(messages.length, findings.counts.messages) },
@@ -254,7 +248,7 @@ function webhookSection(findings: Findings): Html | null {
     accountLink(accountId, names.get(accountId)),
     failingSince === null ? state('good', 'not failing') : state('bad', 'failing'),
   ]);
-  const columns = ['Webhook', 'Account', 'State'].map((label) => ({ label }));
+  const columns = ['Webhook', 'Account', 'State'];
   return section(
     'webhooks',
     { title: 'Webhooks', more: listText(webhooks.length, findings.counts.webhooks) },
@@ -268,7 +262,7 @@ function accountSection({ accounts, counts }: Findings, now: Date): Html | null 
     html`${accountLink(id, name)}<span class="sub">${idCode(id)}</span>`,
     timeAgo(createdAt, now, 'minutes'),
   ]);
-  const columns = [{ label: 'Account' }, { label: 'Created' }];
+  const columns = ['Account', 'Created'];
   return section(
     'accounts',
     { title: 'Accounts', more: listText(accounts.length, counts.accounts) },

@@ -271,7 +271,7 @@ function failingSection({ failing, hasMoreFailing, health, names }: OverviewPart
     caption: 'Failing endpoints',
     columns: [
       { label: 'Webhook', isRoomy: true },
-      { label: 'Failing since' },
+      'Failing since',
       { label: 'Last error', isRoomy: true },
       { label: 'Outstanding', isNumber: true },
       { label: 'Oldest due', isNumber: true },
@@ -310,13 +310,7 @@ function recoveriesSection({ recoveries, hasMoreRecoveries }: OverviewParts, now
       startedBy(recovery, now),
     ];
   });
-  const columns = [
-    { label: 'Recovery' },
-    { label: 'Webhook', isRoomy: true },
-    { label: 'Progress' },
-    { label: 'Time left' },
-    { label: 'Started by' },
-  ];
+  const columns = ['Recovery', { label: 'Webhook', isRoomy: true }, 'Progress', 'Time left', 'Started by'];
   return section(
     'running',
     {
@@ -362,7 +356,7 @@ function busiestSection({ busiest, names }: OverviewParts, now: Date): Html {
   const table = numberTable({
     caption: 'Busiest webhooks',
     columns: [
-      { label: 'Webhook' },
+      'Webhook',
       { label: 'Attempts', isNumber: true },
       { label: 'Failed', isNumber: true },
       { label: 'p95', isNumber: true },

@@ -208,11 +208,11 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
         : `${eventsInWords(countsOf(out))} for ${counted(out.length, 'other webhook')} left out`,
     columns: [
       { label: 'Webhook', isRoomy: true },
-      { label: 'Endpoint now' },
+      'Endpoint now',
       { label: 'Events', isNumber: true },
       { label: 'Dead letters', isNumber: true },
       ...(fields.only === 'undelivered' ? [{ label: 'Deleted by retention', isNumber: true }] : []),
-      { label: fields.only === 'dead_letters' ? 'Given up first, last' : 'Oldest, newest' },
+      fields.only === 'dead_letters' ? 'Given up first, last' : 'Oldest, newest',
       { label: 'Duration', isNumber: true },
     ],
     rows: targets.map((target) => targetCells(target, account, fields, now)),

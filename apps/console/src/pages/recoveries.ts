@@ -50,12 +50,12 @@ export function recoveryTable(recoveries: readonly FoundRecovery[], now: Date): 
   return stackedTable({
     caption: 'Recoveries, newest first',
     columns: [
-      { label: 'Recovery' },
+      'Recovery',
       { label: 'Webhook', isRoomy: true },
-      { label: 'Range, UTC' },
+      'Range, UTC',
       { label: 'Events', isNumber: true },
-      { label: 'State' },
-      { label: 'Started by' },
+      'State',
+      'Started by',
     ],
     rows,
   });

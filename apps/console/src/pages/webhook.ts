@@ -258,12 +258,12 @@ function eventTable({ page, summaries }: WebhookParts, settings: Settings, now: 
   return stackedTable({
     caption: 'Events for this webhook, newest first',
     columns: [
-      { label: 'Event' },
-      { label: 'Recorded' },
-      { label: 'Recipient' },
-      { label: 'State' },
+      'Event',
+      'Recorded',
+      'Recipient',
+      'State',
       { label: 'Attempts', isNumber: true },
-      { label: 'Last result' },
+      'Last result',
     ],
     rows,
   });
