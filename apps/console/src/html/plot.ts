@@ -70,8 +70,8 @@ export function highestP95(day: AttemptDay): number | null {
 export function latencyPlot(day: AttemptDay, size: PlotSize): Html {
   const { width, height } = SIZES[size];
   const values = day.hours.flatMap(({ p95Ms }) => p95Ms ?? []);
-  const [latest, highest] = [latestP95(day), highestP95(day)];
-  if (latest === null || highest === null) return plot(size, 'p95 by hour, 24 h: none', null);
+  const latest = values.at(-1) ?? 0;
+  const highest = Math.max(0, ...values);
   const median = values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
   // The highest point stays below the top. A flat curve runs at half the height.
   const top = Math.max(1, 1.15 * highest, 2 * median);
