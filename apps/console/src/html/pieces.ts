@@ -54,6 +54,11 @@ export function empty(title: string, text: Part | null): Html {
   </div>`;
 }
 
+/** Stands where a short list has no entries. */
+export function emptyLine(text: string): Html {
+  return html`<div class="empty"><p>${text}</p></div>`;
+}
+
 /** A time as a machine and a person read it. */
 export function time(at: Date, now: Date, precision: Precision = 'seconds'): Html {
   return html`<time datetime="${at.toISOString()}">${moment(at, now, precision)}</time>`;

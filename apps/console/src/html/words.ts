@@ -35,6 +35,9 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+export const HOUR_MS = HOUR * 1000;
+export const DAY_MS = DAY * 1000;
+
 /** `42 s`, `1 min 26 s`, `15 min`, `1 h 31 min`, `32 d`. The second unit is left out where it says little. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
@@ -67,7 +70,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** The day on which a thing of this time is deleted. */
 export function dayAfter(at: Date, days: number): string {
-  return day(new Date(at.getTime() + days * DAY * 1000));
+  return day(new Date(at.getTime() + days * DAY_MS));
 }
 
 /** `26 Nov 2026` */

@@ -12,7 +12,18 @@ import type {
 } from '@postrider/store';
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
-import { endpointText, facts, head, idCode, section, state, time, timeAgo, wholeId } from '../html/pieces.ts';
+import {
+  emptyLine,
+  endpointText,
+  facts,
+  head,
+  idCode,
+  section,
+  state,
+  time,
+  timeAgo,
+  wholeId,
+} from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
 import { ago, count, counted, day, duration, latency } from '../html/words.ts';
@@ -168,7 +179,7 @@ function webhooksSection(parts: AccountParts, settings: Settings, now: Date): Ht
   return section(
     'webhooks',
     { title: 'Webhooks', more: `${count(account.webhooks)} of ${count(max)}`, side },
-    html`<div class="card">${rows.length === 0 ? nothing('This account has no webhook.') : table}</div>`,
+    html`<div class="card">${rows.length === 0 ? emptyLine('This account has no webhook.') : table}</div>`,
   );
 }
 
@@ -218,7 +229,7 @@ function keysSection({ keys }: AccountParts, settings: Settings, now: Date): Htm
       more: `${shownOf}${count(keys.length)}${revoked === 0 ? '' : `, ${count(revoked)} revoked`}`,
       side: html`<p class="small soft">Last use is precise to the hour</p>`,
     },
-    html`<div class="card">${rows.length === 0 ? nothing('This account has no API key.') : table}</div>`,
+    html`<div class="card">${rows.length === 0 ? emptyLine('This account has no API key.') : table}</div>`,
   );
 }
 
@@ -306,11 +317,7 @@ function domainsSection({ account, domains }: AccountParts, now: Date): Html {
     'domains',
     { title: 'Domains', more: count(account.domains) },
     html`<div class="card">
-      ${rows.length === 0 ? nothing('This account has no sending domain.') : table}
+      ${rows.length === 0 ? emptyLine('This account has no sending domain.') : table}
     </div>`,
   );
-}
-
-function nothing(text: string): Html {
-  return html`<div class="empty"><p>${text}</p></div>`;
 }

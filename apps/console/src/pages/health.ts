@@ -2,9 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { AttemptDay, OwnedWebhook, WebhookHealth } from '@postrider/store';
 import { state } from '../html/pieces.ts';
 import type { Html, Sign } from '../html/pieces.ts';
-import { ago, duration } from '../html/words.ts';
-
-const DAY_MS = 86_400_000;
+import { ago, DAY_MS, duration } from '../html/words.ts';
 
 /**
  * Failing: several attempts in a row failed. Quiet: no attempt in 24 h. The hourly sums may be two minutes

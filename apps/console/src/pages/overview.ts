@@ -19,10 +19,10 @@ import type {
 import type { Visit } from '../http/serve-page.ts';
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
-import { empty, endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
+import { empty, emptyLine, endpointText, facts, idLink, section, state, timeAgo } from '../html/pieces.ts';
 import type { Html } from '../html/pieces.ts';
 import { numberTable, stackedTable } from '../html/table.ts';
-import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
+import { clockTime, count, counted, DAY_MS, duration, latency, moment, writtenTime } from '../html/words.ts';
 import { countPlot, hourAxis } from '../html/plot.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { lastAttempt } from './health.ts';
@@ -187,8 +187,6 @@ function nowSection(parts: OverviewParts, now: Date): Html {
       <div class="card">${figures(parts, now)}</div>`,
   );
 }
-
-const DAY_MS = 86_400_000;
 
 function figures(parts: OverviewParts, now: Date): Html {
   const { outstanding, deadLetters, held, unsent } = parts;
@@ -369,8 +367,6 @@ function busiestSection({ busiest, names }: OverviewParts, now: Date): Html {
   return section(
     'busy',
     { title: 'Busiest webhooks', side: html`<p class="small soft">${side}</p>` },
-    html`<div class="card">
-      ${rows.length === 0 ? html`<div class="empty"><p>${nothing}</p></div>` : table}
-    </div>`,
+    html`<div class="card">${rows.length === 0 ? emptyLine(nothing) : table}</div>`,
   );
 }

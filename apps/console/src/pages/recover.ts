@@ -17,7 +17,7 @@ import { choiceField, ownerField, rangeFields, timeHint } from '../html/form.ts'
 import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { latestP95 } from '../html/plot.ts';
-import { crumbs, endpointName, endpointText, head, section, state } from '../html/pieces.ts';
+import { crumbs, emptyLine, endpointName, endpointText, head, section, state } from '../html/pieces.ts';
 import type { Html, Part } from '../html/pieces.ts';
 import { stackedTable } from '../html/table.ts';
 import { clockTime, count, counted, duration, latency, moment, writtenTime } from '../html/words.ts';
@@ -194,8 +194,8 @@ type DryRun = NonNullable<RecoverParts['dryRun']>;
 function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now: Date): Html {
   const heading = { title: 'Dry run', side: html`<p>${state('wait', 'nothing sent yet', 'pill')}</p>` };
   if (targets.length === 0) {
-    const empty = html`<div class="empty"><p>This account has no webhook.</p></div>`;
-    return section('dry', heading, html`<div class="card">${empty}</div>`);
+    const nothing = emptyLine('This account has no webhook.');
+    return section('dry', heading, html`<div class="card">${nothing}</div>`);
   }
   const sent = included(targets, fields);
   const out = targets.filter((target) => leftOut(target, fields) !== null && mayMatch(target));

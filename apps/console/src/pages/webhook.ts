@@ -33,7 +33,7 @@ import {
 import type { Html } from '../html/pieces.ts';
 import { failurePlot, highestP95, hourAxis, latencyPlot, latestP95, successRate } from '../html/plot.ts';
 import { stackedTable } from '../html/table.ts';
-import { ago, count, counted, day, duration, latency, moment, writtenTime } from '../html/words.ts';
+import { ago, count, counted, day, duration, HOUR_MS, latency, moment, writtenTime } from '../html/words.ts';
 import type { Settings } from '../settings.ts';
 import { counter, deadLetterLink } from './counter.ts';
 import { FATES } from './fates.ts';
@@ -79,8 +79,6 @@ export function webhookPage(parts: WebhookParts, settings: Settings, visit: Visi
     ${attempts === undefined ? null : plots(attempts, settings, now)} ${eventsSection(parts, settings, now)}`;
   return { title, main };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The range begins an hour early: earlier events may still have been in retry, and failed as well. */
 function recoverLink({ id, failingSince }: OwnedWebhook): string {

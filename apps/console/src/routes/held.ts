@@ -11,12 +11,12 @@ import { z } from 'zod';
 import { freeText, positionField, readFields } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { PageHandler } from '../http/serve-page.ts';
+import { DAY_MS } from '../html/words.ts';
 import { heldPage, RELEASED_MAX } from '../pages/held.ts';
 import type { Settings } from '../settings.ts';
 import { accountNamed } from './owner.ts';
 
 const PAGE_MESSAGES = 50;
-const DAY_MS = 86_400_000;
 const NONE = { messages: [], olderFrom: null };
 
 const filterFields = {

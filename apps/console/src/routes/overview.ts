@@ -24,6 +24,7 @@ import type { Database, QueueIdentity } from '@postrider/store';
 import { z } from 'zod';
 import { readFields } from '../http/fields.ts';
 import type { PageHandler } from '../http/serve-page.ts';
+import { DAY_MS, HOUR_MS } from '../html/words.ts';
 import { isRunning } from '../pages/lanes.ts';
 import type { Lanes } from '../pages/lanes.ts';
 import { FIRST_ATTEMPT_SECONDS_MAX, overviewPage } from '../pages/overview.ts';
@@ -43,8 +44,6 @@ const RECOVERIES_MAX = 5;
 const LATE_MAX = 2;
 const BUSIEST = { minutes: 1, limit: 5 };
 const QUEUE_ANSWERS_WITHIN_MS = 2_000;
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /** `/` */
 export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {

@@ -18,6 +18,7 @@ import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
 import { endpointName } from '../html/pieces.ts';
+import { DAY_MS } from '../html/words.ts';
 import { eventsInWords, recoverPage, recoverPath, typedNumber } from '../pages/recover.ts';
 import type { CountedEvents, RecoverFields } from '../pages/recover.ts';
 import type { OneCount } from './one-count.ts';
@@ -26,7 +27,6 @@ import type { Owners } from './owner.ts';
 
 /** Webhooks of an account that a dry run counts. They share the events that one count looks at. */
 const WEBHOOKS_MAX = 20;
-const DAY_MS = 86_400_000;
 /** A dry run or a start counts for this time. It still ends the page of events that it is reading. */
 const COUNT_MS = 10_000;
 
