@@ -47,8 +47,8 @@ export function addMigrate(program: Command, io: Io): void {
         prefix === undefined
           ? undefined
           : await makeRoles(databaseUrl, { prefix, schemas: ['public', QUEUE_SCHEMA], say });
-      const made = roles === undefined ? {} : { roles: rolesObject(roles) };
-      const answer = { applied, queue_migrated: queueMigrated, ...made };
+      const named = roles && { owner: roles.owner, readwrite: roles.readWrite, readonly: roles.readOnly };
+      const answer = { applied, queue_migrated: queueMigrated, roles: named };
       printAnswer(io, json, answer, inWords(applied.length > 0, queueMigrated, roles));
     });
 }
@@ -56,10 +56,6 @@ export function addMigrate(program: Command, io: Io): void {
 function rolesPrefix(value: string): string {
   if (ROLES_PREFIX.test(value)) return value;
   throw new InvalidArgumentError('It has lower-case letters, digits and _, and at most 50 characters.');
-}
-
-function rolesObject({ owner, readWrite, readOnly }: Roles) {
-  return { owner, readwrite: readWrite, readonly: readOnly };
 }
 
 /** The lines after the names of the applied migrations, which are already printed. */
