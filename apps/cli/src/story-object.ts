@@ -56,16 +56,7 @@ function webhookObject(webhook: StoryWebhook) {
     ...fateObject(webhook),
     /** The attempts of each delivery. A replay begins a new one. */
     deliveries: webhook.attemptsByDelivery.map((attempts) => attempts.map(attemptObject)),
-    dead_letter:
-      deadLetter === null
-        ? null
-        : {
-            id: deadLetter.id,
-            reason: deadLetter.reason,
-            last_error: deadLetter.lastError,
-            attempts: deadLetter.attempts,
-            created_at: deadLetter.createdAt.toISOString(),
-          },
+    dead_letter: deadLetter && deadLetterObject(deadLetter),
     replays: webhook.replays.map(replayObject),
   };
 }
@@ -93,14 +84,19 @@ function replayObject({ at, by, note, isOfMany, deadLetter }: StoryReplay) {
     by_kind: by.kind,
     note,
     of_many: isOfMany,
-    dead_letter:
-      deadLetter === null
-        ? null
-        : {
-            id: deadLetter.id,
-            reason: deadLetter.reason,
-            last_error: deadLetter.lastError,
-            created_at: deadLetter.createdAt.toISOString(),
-          },
+    dead_letter: deadLetter && deadLetterObject(deadLetter),
+  };
+}
+
+/** A replayed dead letter has no `attempts`. */
+function deadLetterObject(
+  deadLetter: NonNullable<StoryReplay['deadLetter']> & { readonly attempts?: number },
+) {
+  return {
+    id: deadLetter.id,
+    reason: deadLetter.reason,
+    last_error: deadLetter.lastError,
+    attempts: deadLetter.attempts,
+    created_at: deadLetter.createdAt.toISOString(),
   };
 }
