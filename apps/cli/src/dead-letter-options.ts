@@ -9,15 +9,16 @@ export function reasonOption(): Option {
   return new Option('--reason <reason>', 'only those of this reason').choices(DEAD_LETTER_REASONS);
 }
 
-/** Selects by the time when the dead letter was made. */
-export function sinceOption(): Option {
-  return new Option('--since <time>', 'only those made at this time (ISO 8601) or later').argParser(
-    parseTime,
-  );
+/** Selects by the time when a dead letter was made, or an event recorded. */
+export function sinceOption(happened: 'made' | 'recorded'): Option {
+  const text = `only those ${happened} at this time (ISO 8601) or later`;
+  return new Option('--since <time>', text).argParser(parseTime);
 }
 
-export function untilOption(): Option {
-  return new Option('--until <time>', 'only those made before this time (ISO 8601)').argParser(parseTime);
+export function untilOption(happened: 'made' | 'recorded'): Option {
+  return new Option('--until <time>', `only those ${happened} before this time (ISO 8601)`).argParser(
+    parseTime,
+  );
 }
 
 /** Reads an ISO 8601 time from the command line. */

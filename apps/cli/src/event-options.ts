@@ -1,6 +1,6 @@
 import { WEBHOOK_EVENT_STATUSES } from '@postrider/store';
 import { InvalidArgumentError, Option } from 'commander';
-import { parseTime, typeOption } from './dead-letter-options.ts';
+import { sinceOption, typeOption, untilOption } from './dead-letter-options.ts';
 
 /** Options that select events. */
 export const eventOptions = {
@@ -9,10 +9,8 @@ export const eventOptions = {
     new Option('--status <status>', 'only events with this status at a webhook').choices(
       WEBHOOK_EVENT_STATUSES,
     ),
-  since: () =>
-    new Option('--since <time>', 'only those recorded at this time (ISO 8601) or later').argParser(parseTime),
-  until: () =>
-    new Option('--until <time>', 'only those recorded before this time (ISO 8601)').argParser(parseTime),
+  since: () => sinceOption('recorded'),
+  until: () => untilOption('recorded'),
   after: () =>
     new Option('--after <position>', 'only older ones; a note under the list has the position').argParser(
       parsePosition,

@@ -30,8 +30,8 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     .option('--webhook <id>', 'only those of this webhook')
     .addOption(typeOption())
     .addOption(reasonOption())
-    .addOption(sinceOption())
-    .addOption(untilOption())
+    .addOption(sinceOption('made'))
+    .addOption(untilOption('made'))
     .option('--after <id>', 'only what is older than this dead letter')
     .action(async (options: Options) => {
       const account = optionalId('account', options.account);
