@@ -31,9 +31,9 @@ beforeEach(async () => {
   claims = [];
 });
 
-async function run(): Promise<number> {
+async function run(outbox = createMailOutbox(store.pool)): Promise<number> {
   const onJobsAdded = (claimed: readonly ClaimedEmail[]) => void claims.push(claimed);
-  return mailPass({ store: createMailOutbox(store.pool), queue, depths, leaseSeconds: 30, onJobsAdded });
+  return mailPass({ store: outbox, queue, depths, leaseSeconds: 30, onJobsAdded });
 }
 
 const jobs = () => queue.jobs('mail') as JobToAdd<MailJob>[];
@@ -78,6 +78,13 @@ describe('the mail pass', () => {
     expect(jobs()).toHaveLength(1);
     expect(claims).toHaveLength(1);
     expect(asked).toBe(2); // a call that failed may have added jobs
+  });
+
+  test('a release that fails does not hide the error of the queue', async () => {
+    await store.rows.email();
+    queue.fail('addMail');
+    const release = async () => Promise.reject(new Error('Postgres is away, too'));
+    await expect(run({ ...createMailOutbox(store.pool), release })).rejects.toThrow(QueueUnavailableError);
   });
 
   test('claims nothing while the queue’s depth is unknown', async () => {

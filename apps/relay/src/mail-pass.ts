@@ -43,7 +43,8 @@ export async function mailPass(parts: MailPassParts): Promise<number> {
     await parts.queue.addMail(jobs);
   } catch (error) {
     depths.forget();
-    await parts.store.release(claimed);
+    // If this fails, too, the leases run out. The error to report is the queue's.
+    await parts.store.release(claimed).catch(() => undefined);
     throw error;
   }
   depths.noteAdded('mail', jobs);

@@ -24,6 +24,7 @@ export class DeliveryFixture {
   fleetSlots = 1_024;
   /** May throw, as if the database were away. */
   duringClaim: () => Promise<void> = async () => undefined;
+  duringRelease: () => Promise<void> = async () => undefined;
   pass: DeliveryPass;
   sweep: SweepPass;
   /** The relay's clock. It moves only by `advance`. */
@@ -46,6 +47,10 @@ export class DeliveryFixture {
           this.duringClaim = async () => undefined;
           await hook();
           return outbox.claim(requests, limits);
+        },
+        release: async (leased) => {
+          await this.duringRelease();
+          return outbox.release(leased);
         },
       },
       queue: this.queue,

@@ -53,6 +53,13 @@ describe('while the queue is unavailable', () => {
     expect(byNumber(fixture.idsQueued())).toEqual(ids);
   });
 
+  test('a release that fails does not hide the error of the queue', async () => {
+    await store.rows.deliveries(await store.rows.webhook());
+    fixture.queue.fail('addDeliveries');
+    fixture.duringRelease = async () => Promise.reject(new Error('Postgres is away, too'));
+    await expect(fixture.step()).rejects.toThrow(QueueUnavailableError);
+  });
+
   test('the relay asks for the depth again before it leases more', async () => {
     await store.rows.deliveries(await store.rows.webhook());
     await fixture.step(); // knows the depth

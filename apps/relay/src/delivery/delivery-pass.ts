@@ -130,7 +130,8 @@ export class DeliveryPass {
       // Some jobs may be in the queue already. The next claim adds them again, in other batches. Then the
       // second take of such a job finds nothing.
       this.#depths.forget();
-      await store.release(leased);
+      // If this fails, too, the leases run out. The error to report is the queue's.
+      await store.release(leased).catch(() => undefined);
       throw error;
     }
   }
