@@ -23,7 +23,10 @@ export interface WorkerParts extends Shell<'worker'> {
   readonly leases: ReturnType<typeof createPool>;
 }
 
-/** Part of the time for the stop: reserved for closing connections. */
+/**
+ * Part of the time for the stop. The consumers need up to 1.5 s of it to close, and the parts that stop after
+ * them have the rest.
+ */
 const STOP_RESERVE_MS = 2_000;
 /** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;

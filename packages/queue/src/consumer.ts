@@ -47,7 +47,7 @@ const STALLED_CHECKS_PER_LOCK = 3;
 /** Connections to Postgres: one for LISTEN, the others fetch and complete jobs. */
 const POOL_SIZE = 4;
 /** Limit for each of three steps of a stop: complete the last jobs, close the worker, disconnect. */
-const CLOSE_TIMEOUT_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 500;
 /** Pause between two tries to start. */
 const START_RETRY_MS = 1_000;
 
@@ -87,7 +87,7 @@ export class Consumer<K extends QueueKey = QueueKey> {
 
   /**
    * Fetches no more jobs, and waits for the handlers until the deadline. If they end before it, the close may
-   * take up to 6 s more.
+   * take up to 1.5 s more, while the queue hangs.
    */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopped.abort();

@@ -136,6 +136,16 @@ describeWithRedis('a queue can be closed', () => {
     release();
   });
 
+  test('with Redis hanging, when the last job ends', async () => {
+    const { promise: opened, resolve: release } = Promise.withResolvers<void>();
+    const server = await openOnRedis(() => (on.seen.length > 1 ? opened : Promise.resolve()));
+    await on.takes('2');
+    server.pause();
+    const stopped = on.consumer.stop(20_000);
+    release();
+    await stopped;
+  });
+
   test('with Redis hanging', async () => {
     const server = await openOnRedis();
     server.pause();
