@@ -1,3 +1,4 @@
+import { poolShares } from '@postrider/runtime';
 import type { ConfigurationOf } from '@postrider/runtime';
 import { createPool } from '@postrider/store';
 
@@ -11,9 +12,6 @@ export interface RelayPools {
   readonly pool: ReturnType<typeof createPool>;
 }
 
-/** Connections for claims and the sweep, which run at the same time. */
-const LEASE_POOL_SIZE = 2;
-
 /** The relay's connections to Postgres. Opens none before the first statement. */
 export function openRelayPools(
   config: Pick<ConfigurationOf<'relay'>, 'databaseUrl' | 'databasePoolSize'>,
@@ -25,9 +23,9 @@ export function openRelayPools(
     durableCommits: false, // the relay repeats whatever a crash of Postgres undoes
     onError,
   };
-  const others = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
+  const shares = poolShares(config.databasePoolSize);
   return {
-    leases: createPool({ ...options, size: LEASE_POOL_SIZE, plans: 'once' }),
-    pool: createPool({ ...options, size: others, plans: 'each time' }),
+    leases: createPool({ ...options, size: shares.leases, plans: 'once' }),
+    pool: createPool({ ...options, size: shares.others, plans: 'each time' }),
   };
 }

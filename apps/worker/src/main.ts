@@ -1,10 +1,7 @@
 import { openQueueWatch, queueLocation, requireQueueSchema } from '@postrider/queue';
-import { operationsServer, processShell } from '@postrider/runtime';
+import { operationsServer, poolShares, processShell } from '@postrider/runtime';
 import { createPool, createWakeUps, openDatabase, requireDatabase } from '@postrider/store';
 import { addWorker } from './worker.ts';
-
-/** Connections of the pool that takes deliveries. */
-const LEASE_POOL_SIZE = 2;
 
 const shell = processShell('worker', (config) => ({ queue: queueLocation(config).kind }));
 const { config, logger, metrics } = shell;
@@ -17,9 +14,9 @@ const connection = {
   onError: shell.onPostgresError,
 };
 const wakeUps = createWakeUps(connection);
-const size = Math.max(1, config.databasePoolSize - LEASE_POOL_SIZE);
-const database = openDatabase({ ...connection, size }, wakeUps);
-const leases = createPool({ ...connection, size: LEASE_POOL_SIZE, durableCommits: false });
+const shares = poolShares(config.databasePoolSize);
+const database = openDatabase({ ...connection, size: shares.others }, wakeUps);
+const leases = createPool({ ...connection, size: shares.leases, durableCommits: false });
 
 shell.lifecycle.add('queue watch', queueWatch).add('database', {
   async start() {

@@ -1,6 +1,6 @@
 export { systemClock } from './clock.ts';
 export type { ConfigurationOf } from './config/configuration.ts';
-export { SHARED_POOL_MIN } from './config/settings/connections.ts';
+export { poolShares, SHARED_POOL_MIN } from './config/settings/connections.ts';
 export { ConfigurationError, loadConfig, loadSharedConfig } from './config/load.ts';
 export { parseServerUrl } from './config/schemas.ts';
 export { ACCOUNT_SHARE, ATTEMPTS_PER_SLOT, announcedSlots } from './config/settings/delivery.ts';

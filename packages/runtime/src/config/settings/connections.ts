@@ -4,6 +4,18 @@ import { defineOptionalSetting, defineSetting } from '../setting.ts';
 /** The smallest pool of a process with all roles. `connectionShares` of apps/all divides it. */
 export const SHARED_POOL_MIN = 11;
 
+/** Connections for leases: the relay's claims and its sweep run at the same time, or the worker's takes. */
+const LEASE_CONNECTIONS = 2;
+
+/**
+ * Divides the connections of a relay or of a worker.
+ *
+ * @param poolSize `DATABASE_POOL_SIZE`. Less than 3 acts like 3: its description says so.
+ */
+export function poolShares(poolSize: number): { readonly leases: number; readonly others: number } {
+  return { leases: LEASE_CONNECTIONS, others: Math.max(1, poolSize - LEASE_CONNECTIONS) };
+}
+
 /** Postgres, Redis, and the keys that encrypt secrets. */
 export const connectionSettings = {
   databaseUrl: defineSetting({
