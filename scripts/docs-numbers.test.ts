@@ -15,7 +15,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const SOURCES = {
   console: 'apps/console/src/server.ts',
   batches: 'packages/queue/src/batches.ts',
-  depths: 'apps/relay/src/delivery/queue-depths.ts',
+  deliveryPass: 'apps/relay/src/delivery/delivery-pass.ts',
   waiting: 'packages/queue/src/waiting-max.ts',
   pass: 'apps/relay/src/delivery/delivery-pass.ts',
   webhookState: 'apps/relay/src/delivery/webhook-state.ts',
@@ -63,9 +63,13 @@ const STATED_NUMBERS: readonly (readonly [page: string, words: RegExp, number: n
   [FAIRNESS, /claims for (\d+) webhooks of each lane/, valueIn('pass', 'WEBHOOKS_PER_LANE')],
   [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('waiting', 'WAITING_MAX')],
   [FAIRNESS, /due within (\d+) s\s+becomes a delayed job/, valueIn('webhookState', 'LOOK_AHEAD_MS') / 1000],
-  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('depths', 'DELAYED_MAX')],
+  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('deliveryPass', 'DELAYED_MAX')],
   [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('waiting', 'WAITING_MAX')],
-  [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('depths', 'DELAYED_MAX')],
+  [
+    SCALE,
+    /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/,
+    valueIn('deliveryPass', 'DELAYED_MAX'),
+  ],
   [
     SCALE,
     /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,

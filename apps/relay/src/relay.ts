@@ -17,6 +17,7 @@ import type { FleetWatch } from './delivery/fleet-watch.ts';
 import { createGaugesPass, createOtherPasses } from './other-passes.ts';
 import { PAUSE_AFTER_ERROR_MS, passMaker } from './pass.ts';
 import type { PassParts, RelayConnections } from './pass.ts';
+import { watchQueueWorkers } from './queue-workers.ts';
 import { SweepPass } from './delivery/sweep-pass.ts';
 
 export interface RelayParts extends RelayConnections {
@@ -49,9 +50,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
   const fleet = createFleetWatch({
     fleet: createFleet(pool),
     defaultSlots: announcedSlots(config),
-    queue: queueWatch.identity,
-    logger,
-    metrics,
+    onQueues: watchQueueWorkers({ queue: queueWatch.identity, logger, metrics }),
   });
   const gauges = createGaugesPass({ ...parts, queue, newPass });
   const always = passesOf([newPass('fleet', () => fleet.run(), PAUSE_AFTER_ERROR_MS), gauges]);

@@ -4,7 +4,7 @@ import type { Lane, Producer } from '@postrider/queue';
 import type { DeliveryOutbox, LeasedDelivery, SweptWebhook } from '@postrider/store';
 import { accountShare } from './fair-shares.ts';
 import type { FleetWatch } from './fleet-watch.ts';
-import { createQueueDepths, DELAYED_MAX } from './queue-depths.ts';
+import { createQueueDepths } from './queue-depths.ts';
 import type { QueueDepths } from './queue-depths.ts';
 import { WebhookRegistry } from './webhook-registry.ts';
 import { CHECK_MS_MIN, LOOK_AHEAD_MS } from './webhook-state.ts';
@@ -24,6 +24,8 @@ export interface DeliveryPassParts {
 const STUCK_AFTER_SECONDS = 3;
 /** Webhooks of each lane in one claim. A fresh event waits for the claim under way, so claims are short. */
 const WEBHOOKS_PER_LANE = 64;
+/** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
+const DELAYED_MAX = 2_000;
 
 /**
  * Moves deliveries into the queue. Each run claims for the webhooks that are due for a check. A retry, a

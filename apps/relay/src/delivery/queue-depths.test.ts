@@ -3,8 +3,10 @@ import { LANES } from '@postrider/queue';
 import type { QueueKey } from '@postrider/queue';
 import { inMemoryQueue } from '../../test/in-memory-queue.ts';
 import type { InMemoryQueue } from '../../test/in-memory-queue.ts';
-import { createQueueDepths, DELAYED_MAX } from './queue-depths.ts';
+import { createQueueDepths } from './queue-depths.ts';
 import type { QueueDepths } from './queue-depths.ts';
+
+const DELAYED_MAX = 2_000;
 
 let queue: InMemoryQueue;
 let asked: QueueKey[];

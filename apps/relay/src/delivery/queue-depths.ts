@@ -1,9 +1,6 @@
 import { waitingMax } from '@postrider/queue';
 import type { Producer, QueueDepth, QueueKey } from '@postrider/queue';
 
-/** Delayed jobs in both lanes. They become ready ahead of later work, and the relay cannot reorder them. */
-export const DELAYED_MAX = 2_000;
-
 export type QueueDepths = ReturnType<typeof createQueueDepths>;
 
 /** How many jobs some queues hold: each queue's last answer, and what this relay has added since. */
