@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RecoveryId } from '@postrider/domain';
+import { pause } from '@postrider/limits';
 import { createAccountStore, createRecoveryStore, createWebhookLookUps } from '@postrider/store';
 import type { Actor, Database, NewRecovery, OwnedWebhook, Recovery } from '@postrider/store';
 import { Failure } from './failure.ts';
@@ -123,7 +123,7 @@ async function untilEnd(
       if (performance.now() >= endsAtMs || interrupt.aborted) return recovery;
       const pace = found.failingSince === null ? '' : '; it fails: 1 a second';
       progress.show(`${progressInWords(recovery)}${pace}`);
-      await delay(LOOK_EVERY_MS, undefined, { signal: interrupt }).catch(() => undefined);
+      await pause(LOOK_EVERY_MS, interrupt);
     }
   } finally {
     progress.end();

@@ -1,15 +1,9 @@
 import type { WebhookId } from '@postrider/domain';
-import { Producer } from '@postrider/queue';
+import { Producer, readinessWithQueue } from '@postrider/queue';
 import type { QueueWatch } from '@postrider/queue';
-import { announcedSlots, databaseReadiness } from '@postrider/runtime';
+import { announcedSlots } from '@postrider/runtime';
 import type { PeriodicTask, ReadinessCheck } from '@postrider/runtime';
-import {
-  createDeliveryOutbox,
-  createFleet,
-  createRelaySession,
-  makeNoticesAccount,
-  readiness,
-} from '@postrider/store';
+import { createDeliveryOutbox, createFleet, createRelaySession, makeNoticesAccount } from '@postrider/store';
 import type { ParsedWakeUp } from '@postrider/store';
 import { DeliveryPass } from './delivery/delivery-pass.ts';
 import { createFleetWatch } from './delivery/fleet-watch.ts';
@@ -89,7 +83,7 @@ export function addRelay(parts: RelayParts): ReadinessCheck {
     onWakeUp: (wakeUp) => active?.wake(wakeUp),
   });
   lifecycle.add('session', { start: async () => session.start(), stop: () => session.stop() });
-  return () => readinessOf(parts);
+  return readinessWithQueue(pool, queueWatch);
 }
 
 /**
@@ -106,11 +100,6 @@ function createActivePasses(parts: ActiveParts) {
       if (mail) others.wakeMail();
     },
   };
-}
-
-async function readinessOf({ pool, queueWatch }: RelayParts): ReturnType<ReadinessCheck> {
-  const state = await databaseReadiness(() => readiness(pool));
-  return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
 }
 
 function passesOf(passes: readonly PeriodicTask[]) {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import type { EmailId } from '@postrider/domain';
 import type { MailProviderOptions } from '@postrider/mail';
-import { Consumer, LANES } from '@postrider/queue';
+import { Consumer, LANES, readinessWithQueue } from '@postrider/queue';
 import type { MailJob, QueueWatch } from '@postrider/queue';
-import { announcedSlots, databaseReadiness, logMailProvider, warnWithoutPublicUrl } from '@postrider/runtime';
+import { announcedSlots, logMailProvider, warnWithoutPublicUrl } from '@postrider/runtime';
 import type { ReadinessCheck, Shell } from '@postrider/runtime';
-import { agreeOnMailProvider, createFleet, lockWorkerNumber, readiness } from '@postrider/store';
+import { agreeOnMailProvider, createFleet, lockWorkerNumber } from '@postrider/store';
 import type { createPool, Database } from '@postrider/store';
 import { createAnnouncements } from './announcements.ts';
 import { deliver } from './delivery/deliver.ts';
@@ -49,10 +49,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
       await addConsumers(parts, agreed.name);
     },
   });
-  return async () => {
-    const state = await databaseReadiness(() => readiness(database.pool));
-    return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
-  };
+  return readinessWithQueue(database.pool, queueWatch);
 }
 
 /** Mail leaves without these settings, but a part of SES's work is missing. */

@@ -8,4 +8,4 @@ export { KeyedQueue } from './keyed-queue.ts';
 export type { Slot } from './keyed-queue.ts';
 export { networkOf } from './network-of.ts';
 export { Semaphore } from './semaphore.ts';
-export { settlesWithin, within } from './within.ts';
+export { pause, settlesWithin, within } from './within.ts';

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /**
  * Resolves to the result of `work`, or to the result of `late` after `timeoutMs`. It does not cancel the
  * work. A later result or error is dropped. Rejects when the work rejects in time.
@@ -23,4 +25,9 @@ export async function settlesWithin(timeoutMs: number, work: Promise<unknown>): 
     timeoutMs,
     () => false,
   );
+}
+
+/** Waits. Resolves early when the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

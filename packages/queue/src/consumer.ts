@@ -1,10 +1,10 @@
-import { settlesWithin } from '@postrider/limits';
+import { pause, settlesWithin } from '@postrider/limits';
 import { createPostgresBackend, withBackend, Worker } from 'bullmq';
 import type { z } from 'zod';
 import { batchSchema } from './batches.ts';
 import { connectQueuePool, connectRedis } from './connection.ts';
 import type { QueueLocation } from './connection.ts';
-import { JobFetcher, pause } from './job-fetcher.ts';
+import { JobFetcher } from './job-fetcher.ts';
 import type { JobSource } from './job-fetcher.ts';
 import { QUEUES } from './jobs.ts';
 import type { JobOf, QueueKey } from './jobs.ts';

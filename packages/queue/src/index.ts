@@ -12,6 +12,6 @@ export {
 } from './jobs.ts';
 export { migrateQueueSchema, queueSchemaIsCurrent, requireQueueSchema } from './migrate.ts';
 export { openQueueIdentity, queueInWords, queuesInWords, workersElsewhere } from './queue-identity.ts';
-export { openQueueWatch, type QueueWatch } from './queue-watch.ts';
+export { openQueueWatch, readinessWithQueue, type QueueWatch } from './queue-watch.ts';
 export { Producer, type QueueDepth, QueueUnavailableError } from './producer.ts';
 export { waitingMax } from './waiting-max.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '@postrider/limits';
 import type { Job } from 'bullmq';
 import { BATCH_MAX } from './batches.ts';
 
@@ -145,9 +145,4 @@ export class JobFetcher {
 function isNoLongerOurs(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'number' && code < 0;
-}
-
-/** Waits. Resolves early when `stopped` is aborted. */
-export async function pause(ms: number, stopped: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal: stopped }).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
-import { reportingPostgres, watchRedis } from '@postrider/runtime';
-import type { Logger, Metrics } from '@postrider/runtime';
-import type { QueueIdentity } from '@postrider/store';
+import { databaseReadiness, reportingPostgres, watchRedis } from '@postrider/runtime';
+import type { Logger, Metrics, ReadinessCheck } from '@postrider/runtime';
+import { readiness } from '@postrider/store';
+import type { createPool, QueueIdentity } from '@postrider/store';
 import type { QueueLocation } from './connection.ts';
 import { openQueueIdentity } from './queue-identity.ts';
 
@@ -52,5 +53,16 @@ export function openQueueWatch(location: QueueLocation, options: QueueWatchOptio
       await watch.stop();
       identity.close();
     },
+  };
+}
+
+/** A process that needs Postgres is ready when Postgres is. It also names the state of its queue. */
+export function readinessWithQueue(
+  pool: ReturnType<typeof createPool>,
+  queueWatch: Pick<QueueWatch, 'state'>,
+): ReadinessCheck {
+  return async () => {
+    const state = await databaseReadiness(() => readiness(pool));
+    return { ...state, parts: { ...state.parts, queue: queueWatch.state(state.parts.postgres) } };
   };
 }

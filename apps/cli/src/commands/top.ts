@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '@postrider/limits';
 import { readBusiestWebhooks, readFailingWebhooks } from '@postrider/store';
 import type { BusyWebhook, Database, FailingWebhook } from '@postrider/store';
 import type { Command } from 'commander';
@@ -60,7 +60,7 @@ async function showUntilInterrupt(io: Io, database: Database, everyMs: number): 
     while (isShown && !interrupt.aborted) {
       const lines = inWords(await readTop(database));
       io.stdout.write(`${CLEAR}${lines.join('\n')}\n`);
-      await delay(everyMs, undefined, { signal: interrupt }).catch(() => undefined);
+      await pause(everyMs, interrupt);
     }
   });
 }

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { BlobStoreUnavailableError } from '@postrider/blobs';
 import type { ObjectReading, ObjectSource } from '@postrider/blobs';
+import { pause } from '@postrider/limits';
 import { periodicTask } from '@postrider/runtime';
 import type { Logger, Metrics } from '@postrider/runtime';
 import { heldReason, verdictsFromSes } from '@postrider/screening';
@@ -123,7 +123,7 @@ async function withLease<T>(
   const { signal } = done;
   const renewing = (async () => {
     for (;;) {
-      await delay(leaseMs / RENEWALS_PER_LEASE, undefined, { signal }).catch(() => undefined);
+      await pause(leaseMs / RENEWALS_PER_LEASE, signal);
       if (signal.aborted) return;
       await work.defer(mail, leaseMs).catch((error: unknown) => {
         logger.warn('lease of mail of SES not renewed', { ...logFieldsOf(mail), error });

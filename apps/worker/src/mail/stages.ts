@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createUnsubscribeTokens, retrySchedule, THROTTLED_DELAY_MS } from '@postrider/domain';
-import { Semaphore } from '@postrider/limits';
+import { pause, Semaphore } from '@postrider/limits';
 import { createMailProvider } from '@postrider/mail';
 import type { MailProviderOptions } from '@postrider/mail';
 import { systemClock } from '@postrider/runtime';
@@ -64,5 +63,5 @@ export async function addMailStages(parts: MailParts): Promise<MailStages> {
  * together must not ask together again.
  */
 export async function restOf(ms: number, stopped: AbortSignal): Promise<void> {
-  await delay(ms * (0.5 + Math.random()), null, { signal: stopped }).catch(() => undefined);
+  await pause(ms * (0.5 + Math.random()), stopped);
 }
