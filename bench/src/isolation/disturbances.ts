@@ -79,7 +79,8 @@ export const manyWebhooks = isolationFigure({
   accounts: BUSY_ACCOUNTS,
   how:
     'Three other accounts have 100 endpoints each that answer 200 after half a second, and 100 deliveries queued for ' +
-    'each endpoint: they fill every slot of the fast lane, and leave time to the processor of the worker. Every ' +
+    'each endpoint. They have as much in flight as three accounts may: 1,152 or less of the 1,792 attempts of the fast ' +
+    'lane. They leave time to the processor of the worker. Every ' +
     'account has the same share of the lane, whatever its number of webhooks.',
   endpoints: ({ isolation }, origins) =>
     Array.from({ length: BUSY_ACCOUNTS * isolation.busyWebhooks }, (_, index) => {
