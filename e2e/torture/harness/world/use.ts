@@ -25,8 +25,8 @@ const MIB = 1024 * 1024;
  */
 const MEMORY_MIB_MAX = 1_024;
 /**
- * Per process. A worker keeps 128 idle connections to each of the four hosts, and makes some 500 attempts. An
- * API has 500 clients at once. The rest is for files, servers and closing connections.
+ * Per process: twice the use of an API with 500 clients at once. A worker may make 2,048 attempts at once, but
+ * no experiment has so many under way.
  */
 const OPEN_FILES_MAX = 1_200;
 /** The defaults of DATABASE_POOL_SIZE, and what each role needs besides (docs/operations/scale.md). */
