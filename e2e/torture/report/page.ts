@@ -71,7 +71,8 @@ export function pageOf(result: TortureResult): string {
 
 Postrider keeps its promises while its processes are killed and its servers go away. \`npm run torture\` does that harm
 to real processes, with a Postgres and a Redis of its own, and with TLS to every endpoint, over loopback only. Then it
-joins four independent logs (the causes, the arrivals, the mail that the provider has, the rows of Postgres) and reports every violation of an invariant.
+joins five independent logs (the causes, the arrivals, the mail that the provider has, the rows of Postgres, the faults) and reports every violation
+of an invariant.
 \`e2e/torture/README.md\` says how it works, and how to write an experiment.
 
 The last published run: ${machine.finishedAt.slice(0, 10)}, ${machine.cores} cores (${machine.cpu}), Node ${machine.node}, seed ${result.seed},
