@@ -1,4 +1,4 @@
-import { fetchMetrics, quantile } from '@postrider/testing';
+import { fetchMetrics, holdingSnapshot, quantile } from '@postrider/testing';
 import type { AccountId } from '@postrider/domain';
 import { measureRounds } from '../figure.ts';
 import type { Figure, Fixture, Outcome } from '../figure.ts';
@@ -90,29 +90,6 @@ async function oneRound({ sizes }: Fixture, prepared: Prepared): Promise<Round> 
 async function passTimes(port: number) {
   const page = await fetchMetrics(port);
   return { seconds: page.read(PASS_SECONDS), count: page.read(PASS_COUNT) };
-}
-
-/** Holds a snapshot with a statement that runs during `work`. */
-async function holdingSnapshot<T>(database: BenchDatabase, work: () => Promise<T>): Promise<T> {
-  const sleep = 'select pg_sleep(600)';
-  const cancelled = database.query(sleep).then(
-    () => new Error('the snapshot was let go'),
-    (error: unknown) => error,
-  );
-  try {
-    const done = await work();
-    const [row] = await database.query<{ held: boolean }>(
-      'select exists (select from pg_stat_activity where query = $1 and backend_xmin is not null) as held',
-      [sleep],
-    );
-    if (row?.held !== true) throw new Error('the snapshot was not held to the end');
-    return done;
-  } finally {
-    await database.query('select pg_cancel_backend(pid) from pg_stat_activity where query = $1', [sleep]);
-    const queryCanceled = '57014';
-    const error = await cancelled;
-    if ((error as { code?: unknown }).code !== queryCanceled) throw error;
-  }
 }
 
 /**

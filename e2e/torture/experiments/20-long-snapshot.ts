@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, takingMs } from '@postrider/testing';
+import { answer, holdingSnapshot, takingMs } from '@postrider/testing';
 import type { Experiment } from '../harness/experiment.ts';
 import type { Endpoint } from '../harness/world/endpoint.ts';
 import type { World } from '../harness/world/world.ts';
@@ -35,16 +35,13 @@ export const longSnapshot: Experiment = {
     const quiet = await arrivalsMeanwhile(first);
     const before = world.producer.log.length;
     let held = NaN;
-    await world.fault('a snapshot is held', { mayRepeat: false }, async () => {
-      const release = await holdSnapshot(world);
-      try {
+    await world.fault('a snapshot is held', { mayRepeat: false }, () =>
+      holdingSnapshot(world, async () => {
         await leaveDeadRows(world, endpoints);
         held = await arrivalsMeanwhile(first);
         await claimThatVacuumKeptRows(world);
-      } finally {
-        await release();
-      }
-    });
+      }),
+    );
     await load.stop();
     world.claim(
       'no less than half as many arrived in the same time',
@@ -84,24 +81,6 @@ async function arrivalsMeanwhile({ receipts }: Endpoint): Promise<number> {
   await delay(MEASURED_MS);
   return receipts.length - before;
 }
-
-/** Holds a snapshot with a statement that runs. @returns a function that ends it */
-async function holdSnapshot(world: World): Promise<() => Promise<void>> {
-  const ended = world.query(HOLD).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  await world.until('the snapshot to be held', async () => (await world.count(HOLDERS)) === 1);
-  return async () => {
-    await world.query(`select pg_cancel_backend(pid) from ${HOLDERS}`);
-    const cancelled = '57014';
-    const error = await ended;
-    if ((error as { code?: unknown } | undefined)?.code !== cancelled) throw error;
-  };
-}
-
-const HOLD = 'select pg_sleep(3600)';
-const HOLDERS = `pg_stat_activity where datname = current_database() and query = '${HOLD}' and backend_xmin is not null`;
 
 /**
  * Inserts, leases and deletes each row in one transaction. No session sees it, and vacuum may not remove it.

@@ -15,6 +15,7 @@ export { inParallel } from './in-parallel.ts';
 export { CLOSED_PORT, listen } from './listening-server.ts';
 export { createTestProcess } from './test-process.ts';
 export { awayFromNewHour } from './new-hour.ts';
+export { holdingSnapshot } from './holding-snapshot.ts';
 export { untilWaitingForLock } from './until-waiting-for-lock.ts';
 export { waitFor } from './wait-for.ts';
 export { createTestAuthority, type TestAuthority, type TestCertificate } from './certificates.ts';
