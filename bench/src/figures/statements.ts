@@ -1,18 +1,12 @@
 import { measureRounds } from '../figure.ts';
 import type { Figure } from '../figure.ts';
-import type { BenchDatabase } from '../fixture/cluster.ts';
-import { countStatements, PRODUCT_ROLE } from '../fixture/cluster.ts';
+import { countStatements, readCounts, totalCalls } from '../fixture/cluster.ts';
+import type { StatementCount } from '../fixture/cluster.ts';
 import { drainBurst } from '../load/drain-burst.ts';
 import { installWithEndpoint } from '../load/one-endpoint.ts';
 import { judging } from '../result/result.ts';
 
 const TABLE_ROWS = 12;
-
-/** The server's counters of one statement. */
-interface Count {
-  readonly query: string;
-  readonly calls: number;
-}
 
 export const statements: Figure = {
   id: 'statements',
@@ -33,18 +27,18 @@ export const statements: Figure = {
     const { burst } = fixture.sizes;
     await drainBurst(fixture, installation, receiver, { webhooks, count: Math.ceil(burst / 10) });
 
-    const measure = async (): Promise<Count[]> => {
+    const measure = async (): Promise<StatementCount[]> => {
       await database.query('select pg_stat_statements_reset()');
       await drainBurst(fixture, installation, receiver, { webhooks, count: burst });
       return readCounts(database);
     };
-    const describe = (counts: readonly Count[]): string =>
-      `${(total(counts) / burst).toFixed(3)} per delivery`;
+    const describe = (counts: readonly StatementCount[]): string =>
+      `${(totalCalls(counts) / burst).toFixed(3)} per delivery`;
     const rounds = await measureRounds(fixture, measure, describe);
     const { check, value } = judging(rounds);
     const last = rounds.at(-1) ?? [];
     return {
-      checks: [check('statements per delivery', '', { atMost: 0.2 }, (counts) => total(counts) / burst)],
+      checks: [check('statements per delivery', '', { atMost: 0.2 }, (counts) => totalCalls(counts) / burst)],
       values: [value('different statements', '', (counts) => counts.length)],
       tables: [
         {
@@ -58,21 +52,3 @@ export const statements: Figure = {
     };
   },
 };
-
-async function readCounts(database: BenchDatabase): Promise<Count[]> {
-  const rows = await database.query<Count>(
-    `select left(regexp_replace(s.query, '\\s+', ' ', 'g'), 80) as query, sum(s.calls)::int as calls
-     from pg_stat_statements s
-     join pg_roles r on r.oid = s.userid and r.rolname = $1
-     join pg_database d on d.oid = s.dbid and d.datname = current_database()
-     group by s.queryid, s.query order by calls desc`,
-    [PRODUCT_ROLE],
-  );
-  // Zero means that counting was off.
-  if (rows.length === 0) throw new Error('pg_stat_statements has counted nothing');
-  return rows.map(({ query, calls }) => ({ query: query.trim(), calls }));
-}
-
-function total(counts: readonly Count[]): number {
-  return counts.reduce((sum, { calls }) => sum + calls, 0);
-}

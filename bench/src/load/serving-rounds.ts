@@ -1,7 +1,7 @@
 import { measureRounds } from '../figure.ts';
 import type { Fixture } from '../figure.ts';
 import type { Installation } from '../fixture/installation.ts';
-import { countCalls } from '../fixture/cluster.ts';
+import { readCounts, totalCalls } from '../fixture/cluster.ts';
 import { servingCost } from './serving-cost.ts';
 import type { ServingCost } from './serving-cost.ts';
 
@@ -20,7 +20,7 @@ export interface Serving {
   readonly count: number;
   /** Makes the requests. */
   readonly request: (port: number) => Promise<void>;
-  /** A SQL condition on the statements that `countCalls` counts. Default: all. */
+  /** A SQL condition on the statements that `readCounts` reads. Default: all. */
   readonly counted?: string;
   /** The word for a request in progress lines. */
   readonly noun: string;
@@ -41,7 +41,7 @@ export async function servingRounds(fixture: Fixture, serving: Serving): Promise
     const bare = await load(yardstick);
     await database.query('select pg_stat_statements_reset()');
     const own = await load(ours);
-    return { yardstick: bare, ours: own, calls: (await countCalls(database, counted)) / count };
+    return { yardstick: bare, ours: own, calls: totalCalls(await readCounts(database, counted)) / count };
   };
   return measureRounds(
     fixture,
