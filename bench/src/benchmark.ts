@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRedisServer } from '@postrider/embedded';
-import { usableCores } from '@postrider/testing';
 import type { RunArguments } from './arguments.ts';
 import { holdToCores } from './cores.ts';
 import { configurationFacts, machineFacts, versionFacts } from './facts.ts';
@@ -53,7 +52,7 @@ export async function runBenchmark(wanted: RunArguments, places: Places): Promis
   const fixture = await openRunFixture({ ...places, sizes, rounds, say, profileFolder, without });
   try {
     const figures = await runFigures(
-      FIGURES.filter(({ id, coresMin = 1 }) => wanted.only.includes(id) && coresMin <= usableCores().length),
+      FIGURES.filter(({ id }) => wanted.only.includes(id)),
       {
         forFigure: (figure) => fixture.forFigure(figure),
         limitSeconds: LIMIT_SECONDS * limitFactor,

@@ -15,22 +15,6 @@ export function holdToCores(count: number): void {
   }
 }
 
-/**
- * Keeps processes and their later children off the last processor.
- *
- * @returns `give` limits a process to that processor; `end` lets `pids` use all processors again.
- * @throws Error without Linux, taskset and two processors
- */
-export function keepLastCoreFree(pids: readonly number[]): { give(pid: number): void; end(): void } {
-  const usable = usableCoreNumbers();
-  if (usable.length < 2) throw new Error(`it needs Linux and two processors; there are ${usable.length}`);
-  for (const pid of pids) hold(pid, usable.slice(0, -1));
-  return {
-    give: (pid) => hold(pid, usable.slice(-1)),
-    end: () => pids.forEach((pid) => hold(pid, usable)),
-  };
-}
-
 function hold(pid: number, cores: readonly number[]): void {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cores.join(','), String(pid)]);
 }

@@ -20,8 +20,6 @@ export interface Figure {
   readonly how: string;
   /** Time limit with the default number of rounds. */
   readonly limitSeconds: number;
-  /** With fewer cores the figure is left out, because it would mean nothing. */
-  readonly coresMin?: number;
   /** @throws Error with the reason when it cannot be measured */
   run(fixture: Fixture): Promise<Outcome>;
 }

@@ -19,7 +19,6 @@ import { send } from './figures/send.ts';
 import { slowProvider } from './figures/slow-provider.ts';
 import { statements } from './figures/statements.ts';
 import { suppress } from './figures/suppress.ts';
-import { workerCeiling } from './figures/worker-ceiling.ts';
 import {
   answersLate,
   deadInRetry,
@@ -39,7 +38,6 @@ export const FIGURES: readonly Figure[] = [
   requestToArrival,
   oneProcess,
   drain,
-  workerCeiling,
   latency,
   scaling,
   backlog,

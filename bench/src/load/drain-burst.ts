@@ -10,9 +10,7 @@ import type { ByProcess } from './cpu-watch.ts';
 export interface Burst {
   /** From the commit of the burst to the arrival of its last event. */
   readonly seconds: number;
-  /** From the commit until the last outcome is recorded. */
-  readonly cpuWindowSeconds: number;
-  /** Seconds of CPU of each process in that window. */
+  /** Seconds of CPU of each process, from the commit until the last outcome is recorded. */
   readonly cpu: ByProcess;
 }
 
@@ -31,6 +29,5 @@ export async function drainBurst(
   const cpu = watchCpu(everyProcess({ cluster }, installation, receiver.pid));
   const endedAt = await receiver.call('reached', { count, withinMs: ARRIVAL_TIMEOUT_MS });
   await installation.drained(webhooks);
-  const cpuWindowSeconds = (monotonicMs() - committedAt) / 1000;
-  return { seconds: (endedAt - committedAt) / 1000, cpuWindowSeconds, cpu: cpu() };
+  return { seconds: (endedAt - committedAt) / 1000, cpu: cpu() };
 }
