@@ -1,4 +1,4 @@
-import { parseEmailAddress, plainAddress } from '@postrider/domain';
+import { plainAddresses } from '@postrider/domain';
 import type { UnsubscribeTokens } from '@postrider/domain';
 import type { TakenEmail } from '@postrider/store';
 
@@ -21,16 +21,9 @@ export function createUnsubscribeUrls({ publicUrl, tokens }: UnsubscribeUrlParts
   return ({ accountId, draft, suppressed }: MailAboutTopic): string | null => {
     const { topicId, to, cc, bcc } = draft;
     if (publicUrl === undefined || topicId === null) return null;
-    const suppressedPlain = new Set(suppressed.map(plain));
-    const recipients = new Set(
-      [...to, ...cc, ...bcc].map(plain).filter((address) => !suppressedPlain.has(address)),
-    );
-    const [address = null, ...others] = recipients;
-    if (address === null || others.length > 0) return null;
+    const recipients = plainAddresses([...to, ...cc, ...bcc]).filter((each) => !suppressed.includes(each));
+    const [address, ...others] = recipients;
+    if (address === undefined || others.length > 0) return null;
     return `${publicUrl}/u/${tokens.seal({ accountId, topicId, address })}`;
   };
-}
-
-function plain(recipient: string): string | null {
-  return plainAddress(parseEmailAddress(recipient)?.address ?? '');
 }
