@@ -27,8 +27,8 @@ export class ByteBudget {
 
   constructor({ bytesMax, smallBytes }: BudgetLimits) {
     this.#smallBytes = smallBytes;
-    this.#reserved = new FairByteBudget({ bytesMax: bytesMax / 4, bytesFree: 0 });
-    this.#shared = new FairByteBudget({ bytesMax: bytesMax * (3 / 4), bytesFree: smallBytes });
+    this.#reserved = new FairByteBudget({ bytesMax: bytesMax / 4, bytesUncounted: 0 });
+    this.#shared = new FairByteBudget({ bytesMax: bytesMax * (3 / 4), bytesUncounted: smallBytes });
   }
 
   /** @param owner one owner's holdings count together. */

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { FairByteBudget } from './fair-byte-budget.ts';
 
 /** A small budget, and the names of the waiting bodies. */
-function budgetOf(bytesMax: number, bytesFree = 0) {
-  const budget = new FairByteBudget({ bytesMax, bytesFree });
+function budgetOf(bytesMax: number, bytesUncounted = 0) {
+  const budget = new FairByteBudget({ bytesMax, bytesUncounted });
   const names = new Set<string>();
   return {
     open: (name: string, owner: string) => {

@@ -1,8 +1,8 @@
 interface BudgetLimits {
   /** All bodies together. One body may exceed this limit. */
   readonly bytesMax: number;
-  /** The first bytes of each body cost nothing. Limit the number of bodies elsewhere. */
-  readonly bytesFree: number;
+  /** The first bytes of each body do not count. Limit the number of bodies elsewhere. */
+  readonly bytesUncounted: number;
 }
 
 /** A body's part of the budget. */
@@ -83,8 +83,8 @@ export class FairByteBudget {
   }
 
   #admit(body: Body): boolean {
-    const { bytesMax, bytesFree } = this.#limits;
-    const bytes = Math.max(0, body.arrived - bytesFree) - body.counted;
+    const { bytesMax, bytesUncounted } = this.#limits;
+    const bytes = Math.max(0, body.arrived - bytesUncounted) - body.counted;
     if (body === this.#exempt || bytes <= 0) return true;
     if ((this.#held.get(body.owner) ?? 0) + bytes > bytesMax - this.#total) return false;
     this.#count(body, bytes);

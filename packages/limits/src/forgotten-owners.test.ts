@@ -19,7 +19,7 @@ function heapBytes(): number {
 }
 
 const queue = new KeyedQueue({ perKey: 1, total: 10 });
-const budget = new FairByteBudget({ bytesMax: 100, bytesFree: 0 });
+const budget = new FairByteBudget({ bytesMax: 100, bytesUncounted: 0 });
 
 test.each([
   ['slots', (owner: string) => queue.join(owner, 1).release()],

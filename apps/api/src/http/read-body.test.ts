@@ -17,7 +17,7 @@ import { readOff } from './unread-body.ts';
 const KIB = 1024;
 const LIMITS = {
   bytesMax: 512 * KIB,
-  bytesFree: 64 * KIB,
+  bytesUncounted: 64 * KIB,
   parsedBytesMax: 1024 * KIB,
   parseWaitMs: 60_000,
   batchesWaitingMax: 9,

@@ -15,12 +15,12 @@ const SETTINGS = {
   batchesPerKey: 2,
   /** This many more may wait, per key. What Node has read of a waiting body stays in memory. */
   batchesWaitingMax: 32,
-  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesFree`. */
+  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesUncounted`. */
   bytesMax: 8 * LIMITS.batchBodyBytes,
-  bytesFree: LIMITS.bodyBytes,
+  bytesUncounted: LIMITS.bodyBytes,
   /**
-   * The memory budget for parsed bodies. Bodies up to `bytesFree` do not count. The largest parsed body takes
-   * 183 MiB, half for numbers in arrays. One body at a time may exceed the budget.
+   * The memory budget for parsed bodies. Bodies up to `bytesUncounted` do not count. The largest parsed body
+   * takes 183 MiB, half for numbers in arrays. One body at a time may exceed the budget.
    */
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
   /** A received body waits at most this long for the memory to parse it. It may take as long to arrive. */
@@ -43,7 +43,7 @@ export class BodyLimits {
     this.settings = settings;
     this.batches = new KeyedQueue({ perKey: settings.batchesPerKey, total: Infinity });
     this.budget = new FairByteBudget(settings);
-    this.parsed = new FairByteBudget({ bytesMax: settings.parsedBytesMax, bytesFree: 0 });
+    this.parsed = new FairByteBudget({ bytesMax: settings.parsedBytesMax, bytesUncounted: 0 });
   }
 }
 
@@ -134,7 +134,7 @@ export class Body {
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
     // A small body has fewer values than `refusalOfCounts` allows: each takes a byte at least.
-    if (body.length <= limits.settings.bytesFree) return { ok: true, body };
+    if (body.length <= limits.settings.bytesUncounted) return { ok: true, body };
     const counts = countJsonValues(body);
     const tooMany = refusalOfEntries(counts.entries, rule);
     if (tooMany !== null) return tooMany;

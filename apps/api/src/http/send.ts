@@ -15,8 +15,8 @@ import { hasUnreadBody, readOff } from './unread-body.ts';
 /** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
 
-/** The memory budget for answers in progress. It counts what each holds beyond its first `bytesFree`. */
-const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesFree: LIMITS.bodyBytes };
+/** The memory budget for answers in progress. It counts what each holds beyond its first `bytesUncounted`. */
+const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesUncounted: LIMITS.bodyBytes };
 /** The budget owner of requests and answers without an API key. No key has this id. */
 export const KEYLESS = 'keyless';
 

@@ -36,7 +36,7 @@ function asked(): never {
 const METRICS = createMetrics('api', { processMetrics: false });
 const SMALL_LIMITS = {
   bytesMax: 100,
-  bytesFree: 100,
+  bytesUncounted: 100,
   parsedBytesMax: 100,
   parseWaitMs: 60_000,
   batchesWaitingMax: 9,
@@ -263,7 +263,7 @@ describe('a body that gets no memory in time', () => {
       limitOf: () => 60,
       limiter: countingLimiter((cost) => charged.push(cost)),
     };
-    const bodies = new BodyLimits({ ...SMALL_LIMITS, bytesFree: 0, batchesPerKey: 9 });
+    const bodies = new BodyLimits({ ...SMALL_LIMITS, bytesUncounted: 0, batchesPerKey: 9 });
     const handle = async (): Promise<Answer> => json(200, { done: true });
     const port = await listening(
       { ...route, method: 'post', path: '/', body: emailBody, handle },

@@ -211,7 +211,7 @@ async function acceptedAs(providerMessageId: string): Promise<void> {
       error: null,
       next: null,
     } as const;
-    expect(await work.reported(email, outcome)).not.toBeNull();
+    expect(await work.recordAlone(email, outcome)).not.toBeNull();
   } finally {
     await db.close();
   }
