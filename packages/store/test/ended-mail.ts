@@ -30,7 +30,7 @@ export async function sendMail(
 export async function sendToProvider(store: TestStore, id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
-  if ((await work.reported(taken, accepted({ providerMessageId: null, notifications: [] }))) === null)
+  if ((await work.recordAlone(taken, accepted({ providerMessageId: null, notifications: [] }))) === null)
     throw new Error('not sent');
 }
 

@@ -110,7 +110,7 @@ export class MailBatches {
   }
 
   #recordAlone(email: TakenEmail, outcome: MailOutcome): Promise<RecordedAttempt | null> {
-    return this.#store.reported(email, {
+    return this.#store.recordAlone(email, {
       status: outcome.kind === 'retry' ? null : outcome.kind,
       providerMessageId: outcome.kind === 'sent' ? outcome.providerMessageId : null,
       error: outcome.kind === 'failed' ? outcome.error : null,

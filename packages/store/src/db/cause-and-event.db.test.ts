@@ -88,18 +88,19 @@ const CAUSES: readonly [way: string, make: (address: string) => Promise<unknown>
       const [email, providerMessageId] = [await messageTo(address), `p/${accountId}/${address}`];
       const { size } = await mail.endTogether('sent', [{ email, providerMessageId, error: null }]);
       return (
-        size > 0 || (await mail.reported(email, accepted({ providerMessageId, notifications: [] }))) !== null
+        size > 0 ||
+        (await mail.recordAlone(email, accepted({ providerMessageId, notifications: [] }))) !== null
       );
     },
   ],
   [
     'behind a lock: a message that failed',
-    async (address) => mail.reported(await messageTo(address), refused('no such domain')),
+    async (address) => mail.recordAlone(await messageTo(address), refused('no such domain')),
   ],
   [
     'by recordEvent: a message that was sent and that bounced at once',
     async (address) =>
-      mail.reported(
+      mail.recordAlone(
         await messageTo(address),
         accepted({
           providerMessageId: `p/${accountId}/${address}`,
@@ -341,7 +342,7 @@ test('a send locks no webhook before it has suppressed every address that the pr
        values (gen_random_uuid(), $1, $2, 'manual', now())`,
       [accountId, ADDRESS],
     );
-    const sent = mail.reported(
+    const sent = mail.recordAlone(
       email,
       accepted({
         providerMessageId: null,

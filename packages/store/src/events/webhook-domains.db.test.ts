@@ -91,7 +91,7 @@ const CAUSES: readonly [what: string, cause: () => Promise<unknown>, getters: Na
     'mail that failed',
     async () => {
       const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
-      return work.reported(await takeHeld(work, { emailId: await message(), claim: 0 }), refused('no'));
+      return work.recordAlone(await takeHeld(work, { emailId: await message(), claim: 0 }), refused('no'));
     },
     ['all', 'shop', 'both'],
   ],

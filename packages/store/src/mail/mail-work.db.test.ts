@@ -154,7 +154,7 @@ describe('take', () => {
     const rest = ['b@b.example'];
     const next = { delayMs: 0, attempts: 1, unconfirmed: 2, rest };
     const notifications: readonly never[] = [];
-    await work.reported(await taken(), { ...ACCEPTED, notifications, status: 'sent', error: null, next });
+    await work.recordAlone(await taken(), { ...ACCEPTED, notifications, status: 'sent', error: null, next });
     expect(await taken(2)).toMatchObject({ attemptsMade: 1, faults: 0, unconfirmed: 2, rest });
   });
 
@@ -235,7 +235,7 @@ describe('take', () => {
 describe('sent', () => {
   test('marks the message, deletes its row in the outbox and records email.sent for the account’s webhooks', async () => {
     const webhookId = await webhookOfAccount();
-    const recorded = await work.reported(await taken(), accepted(ACCEPTED));
+    const recorded = await work.recordAlone(await taken(), accepted(ACCEPTED));
     expect([recorded]).toEqual(await store.outside.query('select id as "eventId" from events'));
     expect(await email()).toMatchObject({
       status: 'sent',
@@ -257,7 +257,8 @@ describe('sent', () => {
   test('also records reports that come with the provider’s answer', async () => {
     const detail = notificationDetailOf({ smtp_response: '250 ok' });
     const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
-    await work.reported(await taken(), accepted({ providerMessageId: null, notifications: [notification] }));
+    const answer = accepted({ providerMessageId: null, notifications: [notification] });
+    await work.recordAlone(await taken(), answer);
     expect(await email()).toMatchObject({
       status: 'sent',
       last_event: 'delivered',
@@ -283,7 +284,7 @@ describe('sent', () => {
   ] as const)('suppresses, with %s at once, as: %s', async (type, origin) => {
     const { accountId, ...held } = await taken();
     const notification = { type, recipients: ['Bob@B.example'], detail };
-    await work.reported({ accountId, ...held }, accepted({ ...ACCEPTED, notifications: [notification] }));
+    await work.recordAlone({ accountId, ...held }, accepted({ ...ACCEPTED, notifications: [notification] }));
     const found = await store.outside.query(
       'select account_id, address, topic_id, origin, email_id from suppressions',
     );
@@ -295,7 +296,7 @@ describe('sent', () => {
     const held = { ...(await taken()), rest };
     await store.outside.query("update emails set last_event = 'complained'");
     const notification = { type: 'email.delivered', recipients: ['b@b.example'], detail } as const;
-    await work.reported(held, accepted({ ...ACCEPTED, notifications: [notification] }));
+    await work.recordAlone(held, accepted({ ...ACCEPTED, notifications: [notification] }));
     expect(await email()).toMatchObject({ last_event: 'complained' });
     expect(await events()).toHaveLength(rest === null ? 2 : 1);
   });
@@ -305,7 +306,7 @@ describe('sent', () => {
     await store.outside.query(
       "update emails set status = 'failed', last_event = 'failed', error = 'no such key'",
     );
-    await work.reported(held, accepted(ACCEPTED));
+    await work.recordAlone(held, accepted(ACCEPTED));
     expect(await email()).toMatchObject({
       status: 'failed',
       last_event: 'failed',
@@ -317,19 +318,18 @@ describe('sent', () => {
   test('changes nothing when its event cannot be written', async () => {
     const before = await email();
     const held = await taken();
-    const broken = { type: 'email.delivered', recipients: [], detail } as const;
-    const answer = accepted({ ...ACCEPTED, notifications: [broken] });
-    await expect(work.reported(held, answer)).rejects.toThrow();
+    const notifications = [{ type: 'email.delivered', recipients: [], detail } as const];
+    await expect(work.recordAlone(held, accepted({ ...ACCEPTED, notifications }))).rejects.toThrow();
     expect(await email()).toEqual(before);
     expect(await sends()).toHaveLength(1);
     expect(await events()).toEqual([]);
-    expect(await work.reported(held, accepted(ACCEPTED))).not.toBeNull();
+    expect(await work.recordAlone(held, accepted(ACCEPTED))).not.toBeNull();
   });
 });
 
 describe('failed', () => {
   test('marks the message with the reason, deletes its row in the outbox and records email.failed', async () => {
-    expect(await work.reported(await taken(), refused('no such domain'))).not.toBeNull();
+    expect(await work.recordAlone(await taken(), refused('no such domain'))).not.toBeNull();
     expect(await email()).toMatchObject({ status: 'failed', last_event: 'failed', error: 'no such domain' });
     expect(await sends()).toEqual([]);
     expect(await events()).toEqual([
@@ -345,7 +345,7 @@ test.each([
   const held = await taken();
   const ended = await inUndoneTransaction(store.db.pool, async (session) => {
     await session.query("update emails set last_event = 'complained'");
-    const ending = work.reported(held, end === 'sent' ? accepted(ACCEPTED) : refused('no'));
+    const ending = work.recordAlone(held, end === 'sent' ? accepted(ACCEPTED) : refused('no'));
     await untilWaitingForLock(store.outside);
     await session.query('commit');
     return { ending };
@@ -359,7 +359,7 @@ test.each(['sent', 'failed'] as const)(
   async (end) => {
     const held = { ...(await taken()), suppressed: ['b@b.example'] };
     const outcome = end === 'sent' ? accepted(ACCEPTED) : refused('x');
-    expect(await work.reported(held, outcome)).not.toBeNull();
+    expect(await work.recordAlone(held, outcome)).not.toBeNull();
     expect(await email()).toMatchObject({ status: end, suppressed_addresses: ['b@b.example'] });
   },
 );
@@ -367,8 +367,8 @@ test.each(['sent', 'failed'] as const)(
 describe('a transaction that cannot be committed', () => {
   const reported = { type: 'email.bounced', recipients: ['b@b.example'], detail } as const;
   const ends: [string, (held: TakenEmail) => Promise<unknown>][] = [
-    ['sent', async (held) => work.reported(held, accepted({ ...ACCEPTED, notifications: [reported] }))],
-    ['failed', async (held) => work.reported(held, refused('no'))],
+    ['sent', async (held) => work.recordAlone(held, accepted({ ...ACCEPTED, notifications: [reported] }))],
+    ['failed', async (held) => work.recordAlone(held, refused('no'))],
   ];
 
   test.each(ends)('%s: writes no event, and leaves the message as it was', async (_, end) => {
@@ -404,8 +404,8 @@ describe('retry', () => {
 
 describe('the fence', () => {
   const ends: [string, (held: TakenEmail) => Promise<boolean>][] = [
-    ['sent', async (held) => (await work.reported(held, accepted(ACCEPTED))) !== null],
-    ['failed', async (held) => (await work.reported(held, refused('no'))) !== null],
+    ['sent', async (held) => (await work.recordAlone(held, accepted(ACCEPTED))) !== null],
+    ['failed', async (held) => (await work.recordAlone(held, refused('no'))) !== null],
     ['retry', async (held) => retry(held, 1_000)],
   ];
 
@@ -427,9 +427,9 @@ describe('the fence', () => {
       emailId = await rows.email();
       const held = await taken();
       const ended = await Promise.all([
-        work.reported(held, accepted(ACCEPTED)),
-        work.reported(held, refused('no')),
-        work.reported(held, accepted(ACCEPTED)),
+        work.recordAlone(held, accepted(ACCEPTED)),
+        work.recordAlone(held, refused('no')),
+        work.recordAlone(held, accepted(ACCEPTED)),
       ]);
       expect(ended.filter(Boolean)).toHaveLength(1);
     }

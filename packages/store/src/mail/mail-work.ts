@@ -38,12 +38,12 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
       return endTogether(db, clock, status, ends);
     },
     /**
-     * Records an attempt of one message. One transaction writes its end, the events of all reports so far,
-     * the suppressions that follow from them, and the attempt that follows.
+     * Records an attempt of one message alone. One transaction writes its end, the events of all reports so
+     * far, the suppressions that follow from them, and the attempt that follows.
      *
      * @returns null when the message was no longer the caller's.
      */
-    async reported(email: TakenEmail, outcome: ReportedOutcome): Promise<RecordedAttempt | null> {
+    async recordAlone(email: TakenEmail, outcome: ReportedOutcome): Promise<RecordedAttempt | null> {
       return endReported(db, clock, email, outcome);
     },
     /**

@@ -54,7 +54,7 @@ function report(more: Partial<ProviderReport> = {}): ProviderReport {
 const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
 
 async function sendToProvider(answer: AcceptedAnswer = ACCEPTED): Promise<void> {
-  expect(await work.reported(await takenEmail(), accepted(answer))).not.toBeNull();
+  expect(await work.recordAlone(await takenEmail(), accepted(answer))).not.toBeNull();
 }
 
 /** Sorted by type, because events of the same moment have no other order. */
@@ -152,9 +152,11 @@ describe('a report that arrives before the provider’s id is committed', () => 
     await notifications.record(report());
     const broken = { type: 'email.delivered', recipients: [], detail: notificationDetailOf({}) } as const;
     const email = await takenEmail();
-    await expect(work.reported(email, accepted({ ...ACCEPTED, notifications: [broken] }))).rejects.toThrow();
+    await expect(
+      work.recordAlone(email, accepted({ ...ACCEPTED, notifications: [broken] })),
+    ).rejects.toThrow();
     expect([await events(), await taken(), await kept()]).toEqual([[], [], [{ message_id: 'n-1' }]]);
-    expect(await work.reported(email, accepted(ACCEPTED))).not.toBeNull();
+    expect(await work.recordAlone(email, accepted(ACCEPTED))).not.toBeNull();
     expect(await eventTypes()).toEqual(['email.bounced', 'email.sent']);
   });
 });
@@ -177,7 +179,7 @@ describe('a report that arrives while the provider’s id is being committed', (
     const email = await takenEmail();
     const handing = await inUndoneTransaction(store.db.pool, async (session) => {
       await session.query("select pg_advisory_xact_lock(hashtextextended('provider-message/p-1', 0))");
-      const ended = work.reported(email, accepted(ACCEPTED));
+      const ended = work.recordAlone(email, accepted(ACCEPTED));
       await untilWaitingForLock(store.outside);
       const text = JSON.stringify({ event: BOUNCED, suppress: [] });
       await session.query("insert into unclaimed_notifications values ('n-1', 'p-1', $1)", [text]);

@@ -221,7 +221,7 @@ describe('what is outstanding ends first, and is erased then', () => {
     const taken = await takeOne(work, { emailId: id, claim: 0 });
     expect(taken?.draft.to).toEqual([BOB]);
     expect(await lookLater()).toEqual([result({}, { emails: 1 })]);
-    if (taken !== null) await work.reported(taken, refused('no such person'));
+    if (taken !== null) await work.recordAlone(taken, refused('no such person'));
     expect(await lookLater()).toEqual([result({ emails: 1 }, { events: 1 })]);
     await end('done');
     expect(await lookLater()).toEqual([lastResult({ events: 1, attempts: 1 })]);

@@ -52,7 +52,7 @@ async function sendToProvider(id: EmailId): Promise<void> {
   const work = createMailWork(store.db, store.clock, { verifiedDomainsOnly: false });
   const taken = await takeHeld(work, { emailId: id, claim: 0 });
   expect(
-    await work.reported(taken, accepted({ providerMessageId: 'p-1', notifications: [] })),
+    await work.recordAlone(taken, accepted({ providerMessageId: 'p-1', notifications: [] })),
   ).not.toBeNull();
 }
 

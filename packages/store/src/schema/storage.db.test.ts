@@ -112,7 +112,7 @@ describe('while other statements run, so that old versions of rows stay for some
     for (const emailId of ids) {
       await beforeEachStep();
       const taken = await takeHeld(work, { emailId, claim: 0 });
-      await work.reported(taken, accepted({ providerMessageId: `ses-${emailId}`, notifications: [] }));
+      await work.recordAlone(taken, accepted({ providerMessageId: `ses-${emailId}`, notifications: [] }));
     }
     const occurredAt = store.clock.now().toISOString();
     for (const type of ['email.delivered', 'email.opened'] as const) {
