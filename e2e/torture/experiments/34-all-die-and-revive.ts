@@ -10,8 +10,8 @@ const EVENTS = 5_000;
 /** Attempts that fail before they revive. */
 const FAILED = 10_000;
 /**
- * The slots that one worker announces by default. All endpoints are of one account, and no other account needs
- * a share. So one endpoint may have all of them, while the others have nothing to do.
+ * The slots that one worker announces by default. All endpoints are of one account, and no other account
+ * needs a share. So one endpoint may have all of them, while the others have nothing to do.
  */
 const IN_FLIGHT_MAX = 768;
 /** With the harness's delays, the deliveries would be given up before the endpoints are back. */
