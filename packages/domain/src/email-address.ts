@@ -46,8 +46,8 @@ export function senderDomain(from: string): string {
 }
 
 /**
- * True when a text lists several recipients, although `parseEmailAddress` reads one with a long name: an
- * address, then a comma or semicolon, without quotes. Requests refuse such a text. Stored mail may have it.
+ * True when a text lists several recipients, such as `a@x.example, Bob <b@x.example>`. `parseEmailAddress`
+ * reads it as one recipient with a long name. Requests refuse such a text. Stored mail may have it.
  */
 export function isRecipientList(text: string): boolean {
   const name = text.slice(0, Math.max(0, text.lastIndexOf('<'))).trim();
@@ -71,7 +71,7 @@ function withMailDomain(text: string): string | null {
   return Buffer.byteLength(address) > ADDRESS_BYTES_MAX ? null : address;
 }
 
-/** RFC 2047 5 (3): an address has no encoded word. A server that decodes one reads another address. */
+/** RFC 2047 5 (3): an address has no encoded word. A server that decodes it reads a different address. */
 function isLocalPart(text: string): boolean {
   const unescaped = text.replaceAll('\\', '');
   if (unescaped.includes('=?') && unescaped.includes('?=')) return false;
@@ -89,7 +89,7 @@ export function unquotedLocalPart(text: string): string {
   return LOCAL_PART.test(content) ? content : `"${content.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-/** JSON Schema counts code points, and so do we. */
+/** Counts code points, as JSON Schema does. */
 export function isLongerThan(text: string, lengthMax: number): boolean {
   return text.length > 2 * lengthMax || (text.length > lengthMax && Array.from(text).length > lengthMax);
 }

@@ -4,7 +4,7 @@ import type { FieldFault } from './problems.ts';
 
 /** A message of a send request and its position there. */
 export interface RequestedEmail {
-  /** The field's path as written in the request: `[7].to` in a batch. */
+  /** The field's path as written in the request: `[7].to` in a batch. `''` means the whole message. */
   readonly pathOf: (field: string) => string;
   readonly parse: EmailDraftParse;
 }

@@ -16,7 +16,7 @@ import {
 } from './reply-draft.ts';
 import type { ReplyingInbox } from './reply-draft.ts';
 
-/** The received or sent message that is forwarded. Ids have no angle brackets. */
+/** The received or sent message that is forwarded. `ids` and `references` have no angle brackets. */
 export interface ForwardedMessage {
   readonly from: string;
   readonly to: readonly string[];
@@ -31,7 +31,7 @@ export interface ForwardedMessage {
   readonly files: readonly ForwardedFile[];
 }
 
-/** A file of the message, as its sender described it. */
+/** A file of the forwarded message, as that message's sender described it. */
 export interface ForwardedFile {
   readonly filename: string | null;
   readonly contentType: string | null;
@@ -41,7 +41,7 @@ export interface ForwardedFile {
 }
 
 export type ForwardParse =
-  | { readonly ok: true; /** without the files of the message */ readonly draft: EmailDraft }
+  | { readonly ok: true; /** without the files of the original */ readonly draft: EmailDraft }
   | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;
@@ -64,7 +64,7 @@ export const forwardRequest = emailFields
 
 /**
  * Makes a message from the inbox: the customer's words, then the forwarded message with its header. The files
- * of the message count in the limits.
+ * of the forwarded message count in the limits.
  */
 export function parseForward(body: object, inbox: ReplyingInbox, original: ForwardedMessage): ForwardParse {
   const fields = body as Readonly<Record<string, unknown>>;
@@ -110,7 +110,7 @@ function sizeFault(
   return bytes <= LIMITS.messageBytes ? null : { field: 'The forward', message };
 }
 
-/** Text, HTML or both, as the customer's words and the message have them. */
+/** Text, HTML or both, as the customer's words and the forwarded message have them. */
 function bodiesOf(
   own: Pick<EmailDraft, 'text' | 'html'>,
   original: ForwardedMessage,

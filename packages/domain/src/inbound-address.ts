@@ -8,7 +8,7 @@ const BASE = /^(?=.{1,64}$)[a-z0-9!#$%&'*/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*/=?^_`{
  * `+tag` (RFC 5233).
  *
  * @returns null when `text` is not a bare address, or when an inbox cannot have its local part without the
- *   tag. `*` is such a local part: in a routing rule it means the whole domain.
+ *   tag. An inbox cannot have `*`: in a routing rule it means the whole domain.
  */
 export function inboundAddress(text: string): string | null {
   const address = plainAddress(text);

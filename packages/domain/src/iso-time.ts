@@ -8,8 +8,8 @@ export function parseIsoMoment(written: string): Date | null {
 }
 
 /**
- * Reads a time in ISO 8601 with its offset. Returns null for other text, and for a year in UTC outside 0001
- * to 9999: Postgres does not read it. An offset can move a written year out of this range.
+ * Reads a time in ISO 8601 with its offset. Returns null for other text. Also returns null for a time before
+ * the year 0001 or after 9999 in UTC, which Postgres does not read. An offset can move a time there.
  */
 export function parseIsoTime(written: string): Date | null {
   if (!isoTime.safeParse(written).success) return null;

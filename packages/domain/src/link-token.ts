@@ -18,13 +18,16 @@ export interface ReceivedBytes {
 /** An attachment of a sent message. */
 export interface SentAttachment {
   readonly emailId: EmailId;
-  /** Its index in the message. */
+  /** The index of the attachment in the message. */
   readonly position: number;
 }
 
 export type LinkTokens = ReturnType<typeof createLinkTokens>;
 
-/** A message, an attachment, and the end of validity in milliseconds since 1970. */
+/**
+ * The message's id; the attachment's id, position or null; and the end of validity in milliseconds since
+ * 1970.
+ */
 const contents = z.tuple([z.string(), z.string().nullable(), z.int()]);
 
 /**

@@ -11,8 +11,8 @@ export interface AnsweredIds {
 }
 
 /**
- * Reads the ids that a received or a sent message answers. Without References, several ids of In-Reply-To
- * take their place (RFC 5322 3.6.4).
+ * Reads the ids that a received or a sent message answers. Without ids in References, several ids in
+ * In-Reply-To count as the references (RFC 5322 3.6.4).
  */
 export function answeredIds(inReplyTo: readonly string[], references: readonly string[]): AnsweredIds {
   const answered = inReplyTo.flatMap(messageIdsIn);

@@ -5,11 +5,11 @@ export type ProblemFamily = 'service' | 'platform';
 
 interface ProblemDefinition {
   readonly status: number;
-  /** Some routes use this status instead (contract 7.2). */
+  /** Some HTTP routes use this status instead of `status` (contract 7.2). */
   readonly alsoStatus?: number;
   readonly title: string;
   readonly family: ProblemFamily;
-  /** `when` says what happened. docs/problems.md shows it with `remedy` (contract 7.3). */
+  /** Says what happened. docs/problems.md shows it with `remedy` (contract 7.3). */
   readonly when: string;
   readonly remedy: string;
 }
@@ -113,7 +113,7 @@ export const PROBLEMS = {
   },
   'validation-failed': {
     status: 422,
-    /** Routes of suppressions and topics, and the route that SNS posts to. */
+    /** For HTTP routes of suppressions and topics, and for the one that SNS posts to. */
     alsoStatus: 400,
     title: 'Validation failed',
     family: 'service',
@@ -198,9 +198,9 @@ export interface ProblemDocument {
   readonly detail?: string;
   readonly instance: string;
   readonly errors?: readonly FieldFault[];
-  /** The slug, with underscores. */
+  /** The slug, with underscores instead of hyphens. */
   readonly name: string;
-  /** The detail, or the title without one. */
+  /** The detail, or the title when there is no detail. */
   readonly message: string;
   readonly statusCode: number;
 }
@@ -212,7 +212,7 @@ export interface ProblemBases {
 
 /**
  * @param requestId becomes `instance`; the same value is sent as `x-request-id`.
- * @param more `status` is the catalogue's `alsoStatus`, on routes that use it.
+ * @param more `status` is the `alsoStatus` of the slug in `PROBLEMS`, on HTTP routes that use it.
  */
 export function problemDocument(
   slug: ProblemSlug,

@@ -8,8 +8,8 @@ export type RateDecision =
 /**
  * Counts requests per API key in a fixed window. An idle key's first charge starts the window.
  *
- * The first charge of a window is always allowed, even above the limit. It then makes the window longer.
- * Every later charge must fit into the rest. Otherwise it is refused and consumes nothing.
+ * The first charge of a window is always allowed. A first charge above the limit makes the window longer.
+ * Every later charge must fit into the rest of the limit. Otherwise it is refused and consumes nothing.
  */
 export interface RateLimiter {
   /**
@@ -20,8 +20,8 @@ export interface RateLimiter {
    */
   charge(key: string, cost: number, limitPerMinute: number): Promise<RateDecision>;
   /**
-   * Allowed when a charge of 1 would be allowed. It consumes nothing and starts no window. It does not throw
-   * when the store is unavailable.
+   * Allowed when a charge of 1 would be allowed. It consumes nothing and starts no window. It answers as
+   * `charge` does when the store is unavailable.
    */
   peek(key: string, limitPerMinute: number): Promise<RateDecision>;
 }

@@ -33,7 +33,7 @@ export interface ReceivedMessage {
   /** The envelope recipients that led to this inbox or rule, with their tags. */
   readonly receivedFor: readonly string[];
   readonly subject: string | null;
-  /** The plain text, or the HTML converted to text. The store may cut it above a record's limit. */
+  /** The plain text, or the HTML converted to text. The store may cut it to just over a record's limit. */
   readonly text: string | null;
   readonly receivedAt: Date;
   /** Bytes as received. */
@@ -52,29 +52,29 @@ interface Bounds {
   /** Bytes in UTF-8. */
   readonly text: number;
   readonly entries: number;
-  /** Characters of the subject and of an id. */
+  /** Characters of the subject and of a Message-ID. */
   readonly name: number;
   /** Characters of an attachment's name, type or Content-ID. */
-  readonly fileName: number;
+  readonly fileField: number;
 }
 
 const WHOLE: Bounds = {
   text: LIMITS.messageBodyBytes,
   entries: Infinity,
   name: Infinity,
-  fileName: Infinity,
+  fileField: Infinity,
 };
 
 /**
- * The record in events and lists. The limits of the text, of the lists and of the attachments' names are
+ * The record in events and lists. The limits of the text, of the lists and of the attachments' fields are
  * halved until the JSON is small enough.
  */
 export function messageRecord(message: ReceivedMessage): EventData<'message.received'> {
   const { recordTextBytes, recordEntries, recordNameLength, recordBytes } = LIMITS;
   for (let part = 1; ; part /= 2) {
     const entries = Math.floor(recordEntries * part);
-    const fileName = Math.floor(recordNameLength * part);
-    const bounds = { text: recordTextBytes * part, entries, name: recordNameLength, fileName };
+    const fileField = Math.floor(recordNameLength * part);
+    const bounds = { text: recordTextBytes * part, entries, name: recordNameLength, fileField };
     const record = recordWithin(bounds, message);
     if (entries === 0 || Buffer.byteLength(JSON.stringify(record)) <= recordBytes) return record;
   }
@@ -120,9 +120,9 @@ function recordWithin(bounds: Bounds, message: ReceivedMessage): EventData<'mess
     size: message.size,
     attachments: cutList(message.attachments).map((file) => ({
       id: file.id,
-      filename: file.filename === null ? null : cutName(file.filename, bounds.fileName),
-      content_type: cutName(file.contentType, bounds.fileName),
-      content_id: file.contentId === null ? null : cutName(file.contentId, bounds.fileName),
+      filename: file.filename === null ? null : cutName(file.filename, bounds.fileField),
+      content_type: cutName(file.contentType, bounds.fileField),
+      content_id: file.contentId === null ? null : cutName(file.contentId, bounds.fileField),
       size: file.size,
     })),
     auth: message.auth,

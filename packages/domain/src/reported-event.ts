@@ -6,7 +6,7 @@ import type { EventDraft } from './record-event.ts';
 
 interface Report<Type extends ProviderNotification['type']> {
   readonly type: Type;
-  /** All recipients that the notification names, each once, in its order. Never empty. */
+  /** All recipients that the notification names, each once, in the notification's order. Never empty. */
   readonly recipients: readonly string[];
   /** ISO 8601 UTC with milliseconds. */
   readonly occurredAt: string;
@@ -15,7 +15,7 @@ interface Report<Type extends ProviderNotification['type']> {
 
 type TrackedType = 'email.opened' | 'email.clicked';
 
-/** A provider's report without its message. It is plain JSON, so it can be stored as text. */
+/** A provider's notification without the id of its message. It is plain JSON, so it can be stored as text. */
 export type ReportedEvent =
   /** SES could not render the template, so the message was never sent. */
   | { readonly type: 'email.failed'; readonly error: string }
@@ -24,19 +24,19 @@ export type ReportedEvent =
   /** `machine`: probably a program opened or clicked. Null or missing: the provider does not say. */
   | (Report<TrackedType> & { readonly machine?: boolean | null });
 
-/** The fields of the reported message that its event contains. */
+/** The fields of the sent message that its event contains. */
 export interface ReportedEmail {
   readonly id: EmailId;
   readonly accountId: AccountId;
   readonly from: string;
   readonly subject: string;
-  /** As written. */
+  /** As the customer wrote them. */
   readonly recipients: readonly string[];
 }
 
 type PostAcceptanceEvent = Exclude<ReportedEvent, { readonly type: 'email.failed' }>;
 
-/** The type and the `data` of a report's event (contract 2.3). */
+/** The type and the `data` of a notification's event (contract 2.3). */
 export function reportedContent(event: PostAcceptanceEvent, emailId: EmailId) {
   const { recipients, occurredAt, detail } = event;
   const data = { email_id: emailId, recipients: [...recipients], occurred_at: occurredAt, detail };
@@ -46,7 +46,7 @@ export function reportedContent(event: PostAcceptanceEvent, emailId: EmailId) {
   return { type: event.type, data };
 }
 
-/** The event of a report, with `data` as in contract 2.3. */
+/** The event of a notification, with `data` as in contract 2.3. */
 export function reportedEventDraft(event: ReportedEvent, email: ReportedEmail): EventDraft {
   const { accountId, id, from, subject, recipients } = email;
   if (event.type === 'email.failed') {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * An array or object that is being hashed. A body may have millions of values, so it yields one at a time.
+ * An array or object that is being hashed. A body may have millions of values, so `values` yields one at a
+ * time.
  */
 interface Container {
   /** The text before the next value: the bracket first, then the separator. */
@@ -26,7 +27,7 @@ export function isBytes(list: readonly unknown[]): list is readonly number[] {
  * SHA-256 of a parsed JSON body. The order of members, white space and escapes do not change it.
  *
  * It uses no recursion: a body may nest deeper than the stack allows. It hashes step by step: a body may have
- * 32 MiB. Its memory grows with the nesting depth and with the member names of open objects.
+ * 32 MiB. The memory grows with the nesting depth and with the member names of open objects.
  */
 export function requestDigest(body: unknown): Buffer {
   const hash = createHash('sha256');
@@ -62,6 +63,7 @@ function containerOf(value: object): Container {
     : { before: '{', between: '', values: namesAndMembers(value as Record<string, unknown>), end: '}' };
 }
 
+/** Yields each name and then its value. It needs no separator: each name begins with a quote. */
 function* namesAndMembers(object: Readonly<Record<string, unknown>>): Generator {
   for (const name of Object.keys(object).sort()) {
     yield name;

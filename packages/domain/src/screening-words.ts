@@ -1,4 +1,4 @@
-/** The results of RFC 8601 2.7. Not every method (SPF, DKIM, DMARC) uses each result. */
+/** Results of RFC 8601 2.7, without `policy`. Not every method (SPF, DKIM, DMARC) uses each result. */
 export const AUTH_RESULTS = [
   'pass',
   'fail',

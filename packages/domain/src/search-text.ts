@@ -4,7 +4,7 @@ import { parseNamedId } from './ids.ts';
 import type { NamedId } from './ids.ts';
 import { plainAddress } from './plain-address.ts';
 
-/** The kinds of text that support looks up. */
+/** The kinds of text that support staff look up. */
 export type SearchText =
   | ({ readonly kind: 'id' } & NamedId)
   /** As `plainAddress` writes it. */

@@ -8,7 +8,7 @@ import { writtenDomains } from './written-domain.ts';
  * index entry allows 2,704.
  */
 const LOCAL_LENGTH_MAX = 256;
-/** A name of `DOMAIN_LENGTH` has no more labels. */
+/** A name with `DOMAIN_LENGTH` characters has no more labels than this. */
 const LABELS_MAX = 127;
 
 /** The form of an address or a domain in a block list. @returns null when `text` is neither. */

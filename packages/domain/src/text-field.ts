@@ -16,7 +16,7 @@ export function oneLineText(lengthMax: number, notText = 'is not a string') {
     .meta({ maxLength: lengthMax, pattern: PATTERNS.line });
 }
 
-/** Reads the text of a field. @param fault the fault of a text for which `parse` returns null. */
+/** Makes a zod transform from `parse`. @param fault the fault of a text for which `parse` returns null. */
 export function parsedBy<Value>(parse: (text: string) => Value | null, fault: string) {
   return (text: string, context: z.RefinementCtx): Value => {
     const value = parse(text);

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 
-/** The characters of `hasControlCharacter`. */
+/** The characters that `hasControlCharacter` finds. */
 const CONTROL = '\\x00-\\x1f\\x7f';
 /** Characters that an unquoted local part cannot have, as written in a character class. */
 const NOT_LOCAL = '\\s"(),:;<>@\\[\\\\\\]\\x00-\\x1f\\x7f-\\x9f';
 /** An encoded word (RFC 2047) begins with `=?`. */
 const NO_ENCODED_WORD = '(?![^@]*=\\?)';
-/** 200 characters take at most 800 bytes. `parseEmailAddress` accepts 998. */
+/** 200 characters take at most 800 bytes. `parseEmailAddress` accepts 998 bytes for the whole text. */
 const LOCAL = `${NO_ENCODED_WORD}[^${NOT_LOCAL}]{1,200}`;
 
-/** The last label begins with a letter, so it is no number. */
+/** The last label begins with a letter, so no IPv4 address matches. */
 const TOP = '[A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?';
 const LABEL = '[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?';
 const HOST = `(?:${LABEL}\\.)+${TOP}`;
 const MAIL_HOST = `(?:[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?\\.)+${TOP}`;
 /** The longest domain name, in characters (RFC 1035 2.3.4). */
 export const DOMAIN_LENGTH = 253;
-/** Limits a host behind other text. A lone host has `maxLength` instead: RE2 and Rust cannot look ahead. */
+/** Limits a host behind other text. A host alone has `maxLength` instead of this look-ahead. */
 const HOST_LENGTH = `(?=.{1,${DOMAIN_LENGTH}}$)`;
 
 const NAME = `(?:[^@<>"${CONTROL}]*(?:@[^,;<>"${CONTROL}]*)?|"[^"\\\\${CONTROL}]*" ?)`;
@@ -29,27 +29,27 @@ const INBOUND_LOCAL = `${NO_ENCODED_WORD}(?!\\*(?:[@+]|$))${BASE_LENGTH}${BASE}(
 const INBOUND = `${INBOUND_LOCAL}@${HOST_LENGTH}${MAIL_HOST}`;
 
 const BYTE = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
-/** A label that begins with `xn--` may be no name. */
+/** A label that begins with `xn--` may be invalid Punycode, which `parseEndpoint` refuses. */
 const NO_PUNYCODE = '(?![Xx][Nn]--)';
 const URL_NAME = `(?:${NO_PUNYCODE}${LABEL}\\.)*${NO_PUNYCODE}${TOP}`;
 const URL_HOST = `(?=[^/:#]{1,253}(?:[/:#]|$))(?:${URL_NAME}|${BYTE}(?:\\.${BYTE}){3})`;
-/** URLs keep these characters. Others grow in the normalised form, whose length is limited. */
+/** Normalising a URL keeps these characters. It escapes others, so the URL could exceed its length limit. */
 const URL_CHARACTERS = '[0-9A-Za-z._~!$&()*+,;=:@/?%-]*';
 const PORT = '(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?';
 
 const MEDIA_NAME = '[0-9A-Za-z][0-9A-Za-z_!#$&^.+-]{0,126}';
 
-/** Years that Postgres reads, whatever the offset. */
+/** Postgres reads the years 0001 to 9999. An offset could move 0001 or 9999 out of this range. */
 const YEAR = '(?!000[01]|9999)';
 const DATE = z.regexes.date.source.slice(1, -1);
 const TIME = z.regexes.datetime({ offset: true }).source.slice(1, -1);
 
 /**
  * The patterns of the OpenAPI document (JSON Schema, ECMA-262). The parser of a field accepts every text that
- * the pattern matches. `patterns.test.ts` of the API draws such texts. A parser also accepts rare texts that
- * no pattern can tell from faulty ones, such as domains in Unicode. The patterns need no flags. They have no
- * `\p`, and no `[` in a class without an escape: Java and Rust read these otherwise. Some look ahead, which
- * RE2 and Rust cannot.
+ * the pattern matches. `patterns.test.ts` of the API draws random texts to check this. A parser also accepts
+ * rare texts that no pattern can distinguish from faulty ones, such as domains in Unicode. The patterns need
+ * no flags. They have no `\p`, and no unescaped `[` in a class: Java and Rust read these differently. Some
+ * patterns look ahead, which the engines RE2 and Rust's `regex` cannot.
  */
 export const PATTERNS = {
   /** One line of text. It may be empty. */
@@ -90,7 +90,7 @@ export const PATTERNS = {
   isoMoment: `^${YEAR}(?:${DATE}|${TIME})$`,
 } as const;
 
-/** The longest address in a schema, in characters. RFC 5321 4.5.3.1 has this limit without the name. */
+/** Characters of an address in a schema, display name included. RFC 5321 4.5.3.1 allows 320 without it. */
 export const ADDRESS_LENGTH = 320;
 
 /** A list with commas between the entries. @param entry a pattern without anchors */

@@ -12,14 +12,14 @@ const WORD = /[^\s<>()[\],;:"\\/?#]+/u;
 /** The dots of IDNA (RFC 3490 3.1). */
 const DOTS = /[.\u3002\uff0e\uff61]/u;
 /**
- * A DNS name has no more labels (RFC 1035 2.3.4). Each costs 2 µs, and a message may name thousands of
- * authors.
+ * A DNS name has no more labels (RFC 1035 2.3.4). To convert a label costs 2 µs, and a message may name
+ * thousands of authors.
  */
 const IDNA_LABELS_MAX = 127;
 
 /**
- * The domains that mail readers may see in an address as received. A malformed address has several: some
- * readers join `shop .example`, others read `shop`. Some readers count an `@` in a comment as the last one.
+ * The domains that mail readers may see in an address as received. A malformed address has several domains:
+ * some readers join `shop .example`, others read `shop`. Some readers split at an `@` in a comment.
  *
  * @returns names in lower-case ASCII, without empty labels. A label that IDNA rejects stays as written, so
  *   that its parent domains still count.
@@ -53,8 +53,9 @@ function withoutComments(text: string): string {
 
 function asciiLabels(name: string): string {
   const labels = name.split(DOTS).filter((label) => label !== '');
-  const nearest = labels.splice(-IDNA_LABELS_MAX);
-  return [...labels, ...nearest.map((label) => (isAscii(label) ? label : asciiLabel(label)))]
+  const unconverted = labels.slice(0, -IDNA_LABELS_MAX);
+  const nearest = labels.slice(-IDNA_LABELS_MAX);
+  return [...unconverted, ...nearest.map((label) => (isAscii(label) ? label : asciiLabel(label)))]
     .join('.') // IDNA may have turned `…` into three dots
     .toLowerCase()
     .split('.')
@@ -62,7 +63,7 @@ function asciiLabels(name: string): string {
     .join('.');
 }
 
-/** Appends a label of letters, because a URL reads a lone number as an IPv4 address. */
+/** Converts a label as URLs do. Appends `.x` first, because a URL reads a lone number as an IPv4 address. */
 function asciiLabel(label: string): string {
   const host = parseUrl(`http://${encodeURIComponent(label)}.x`)?.hostname;
   return host === undefined ? label : host.slice(0, -'.x'.length);
