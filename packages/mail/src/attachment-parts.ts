@@ -6,11 +6,12 @@ import type { OutgoingAttachment } from './mail-provider.ts';
 const OPAQUE = 'application/octet-stream';
 /**
  * These types hold a message or a list of parts (RFC 2046 section 5). They must not be encoded, so a 7-bit
- * server would change their bytes. A foreign boundary would also appear in our own structure.
+ * server would change their bytes. A foreign boundary would also appear in our own structure. So such an
+ * attachment gets the type OPAQUE.
  */
 const COMPOSITE = /^(multipart|message)\//i;
 
-/** The attachments for the composer. Always base64, so that every byte arrives unchanged. */
+/** The attachments for nodemailer. Always base64, so that every byte arrives unchanged. */
 export function attachmentParts(
   attachments: readonly OutgoingAttachment[],
 ): NonNullable<SendMailOptions['attachments']> {

@@ -7,7 +7,7 @@ import { LINE_CHARACTERS_MAX } from './limits.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { ReceivedHeader } from './parsed-message.ts';
 
-/** An encoded word (RFC 2047) with the encoding Q. Old programs leave raw bytes in it. */
+/** An encoded word (RFC 2047) with the encoding Q. Old programs leave bytes above 0x7f in it. */
 const Q_WORD = /=\?[^?\s]+\?q\?[^?\s]*\?=/gi;
 
 interface Field {
@@ -27,17 +27,17 @@ export class HeaderFields {
     this.#fields = lines.filter(({ key }) => key !== '').map(readField);
   }
 
-  /** The values with this name, unfolded, with encoded words. */
+  /** The values of the fields with these names, unfolded, with encoded words. @param keys in lower case */
   named(...keys: readonly string[]): string[] {
     return this.#fields.filter(({ key }) => keys.includes(key)).map(({ value }) => value);
   }
 
-  /** The values with this name, decoded. */
+  /** The values of all fields with this name, decoded. */
   texts(key: string): string[] {
     return this.named(key).map(decoded);
   }
 
-  /** The first value with this name, decoded. */
+  /** The value of the first field with this name, decoded. */
   text(key: string): string | null {
     const [value] = this.named(key);
     return value === undefined ? null : decoded(value);
@@ -51,13 +51,16 @@ export class HeaderFields {
       .filter(({ address }) => address !== '' && address.length <= LINE_CHARACTERS_MAX);
   }
 
-  /** The fields in order. */
+  /** All fields in the order of the message, decoded. */
   listed(): ReceivedHeader[] {
     return this.#fields.map(({ name, value }) => ({ name, value: decoded(value) }));
   }
 }
 
-/** mailparser gives one byte per character. Old programs send ISO 8859-1 where RFC 6532 wants UTF-8. */
+/**
+ * `line` has one character per byte, as mailparser gives it. Old programs send ISO 8859-1, where RFC 6532
+ * wants UTF-8.
+ */
 function readField({ key, line }: HeaderLines[number]): Field {
   const encoded = line.replaceAll(Q_WORD, (word) => word.replaceAll(/[\x80-\xff]/g, escaped));
   const bytes = Buffer.from(encoded, 'latin1');
@@ -66,7 +69,7 @@ function readField({ key, line }: HeaderLines[number]): Field {
   return { key, name: oneLine(text.slice(0, colon)), value: text.slice(colon + 1).replaceAll(/\r?\n/g, '') };
 }
 
-/** A raw byte as RFC 2047 4.2 writes it. So it is read in the charset of its word, not of the field. */
+/** Escapes a byte as RFC 2047 4.2 does, so it is read in the charset of its word, not of the field. */
 function escaped(byte: string): string {
   return `=${byte.charCodeAt(0).toString(16).toUpperCase()}`;
 }

@@ -14,7 +14,7 @@ export interface ReadMail {
   readonly complete: boolean;
 }
 
-/** '' means that the part does not have this text. */
+/** An attachment. '' means that its part has no such field. */
 export interface MailFile {
   readonly filename: string;
   readonly contentType: string;
@@ -33,7 +33,7 @@ const OPTIONS = {
 
 /**
  * Reads a message with mailparser. It never rejects. After an error it returns what it has read.
- * (`simpleParser` returns nothing then.)
+ * (mailparser's own `simpleParser` returns nothing then.)
  */
 export function readMail(bytes: Buffer): Promise<ReadMail> {
   const parser = new BoundedMailParser(OPTIONS);
@@ -51,7 +51,7 @@ export function readMail(bytes: Buffer): Promise<ReadMail> {
   return new Promise((resolve) => {
     const settle = (isWhole: boolean): void => {
       const { text = '' } = body;
-      // HTML may become text that is longer than the message. Above this limit we drop it.
+      // HTML may become text that is longer than the message. Above this limit we drop the text.
       const isTextKept = text.length <= Math.max(bytes.length, LONGER_TEXT_CHARACTERS_MAX);
       resolve({
         headerLines: parser.headerLines || [],
@@ -91,7 +91,7 @@ const Base = MailParser as unknown as new (options: MailParserOptions) => MailPa
 
 /**
  * mailparser with two changes. It turns HTML into text where no plain part exists, but only within
- * `HTML_STEPS_MAX`. And `html` also contains the plain parts that stand beside the HTML.
+ * `HTML_STEPS_MAX`, which limits the time. And `html` also contains the plain parts beside the HTML.
  */
 class BoundedMailParser extends Base {
   #isPlainLeftOut = false;
@@ -102,7 +102,7 @@ class BoundedMailParser extends Base {
     const parts = bodyParts(this.tree);
     const converted = parts.filter(isConverted);
     const steps = converted.reduce((sum, { content }) => sum + conversionSteps(content), 0);
-    // With -1, each HTML part is too long, so mailparser converts none.
+    // With -1, each HTML part is too long, so mailparser converts no part.
     if (steps > HTML_STEPS_MAX) this.options = { ...this.options, maxHtmlLengthToParse: -1 };
     const body = super.getTextContent();
     const html = wholeHtml(parts);
@@ -137,7 +137,7 @@ interface BodyPart {
   readonly isAlternative: boolean;
 }
 
-/** The parts with content, in order. */
+/** The plain and HTML parts with content, in order. */
 function bodyParts(node: PartNode | false, isInAlternative = false): BodyPart[] {
   if (node === false) return [];
   const { contentType, textContent: content = '', children } = node;
@@ -151,28 +151,28 @@ function bodyParts(node: PartNode | false, isInAlternative = false): BodyPart[] 
 }
 
 /**
- * True when mailparser may convert this HTML. It does not convert HTML in an alternative: that has its own
- * text.
+ * True when mailparser may convert this HTML. It does not convert HTML in an alternative, which has a plain
+ * part too.
  */
 function isConverted({ isHtml, content, isAlternative }: BodyPart): boolean {
   return isHtml && !isAlternative && content.length <= HTML_CHARACTERS_MAX;
 }
 
 /**
- * The HTML parts, with the plain parts beside them. '' when no part is HTML. null when escaping makes it too
- * long: `&` becomes `&amp;`, five characters.
+ * The HTML parts, with the plain parts beside them. '' when no part is HTML. null when escaping makes the
+ * result too long: `&` becomes `&amp;`, five characters.
  */
 function wholeHtml(parts: readonly BodyPart[]): string | null {
   if (!parts.some(({ isHtml }) => isHtml)) return '';
   const shown = parts.filter(({ isHtml, isAlternative }) => isHtml || !isAlternative);
-  const written = shown.reduce((sum, { content }) => sum + content.length, 0);
+  const characters = shown.reduce((sum, { content }) => sum + content.length, 0);
   const html = shown.map(({ isHtml, content }) => (isHtml ? content : textAsHtml(content))).join('<br/>\n');
-  return html.length <= Math.max(2 * written, LONGER_TEXT_CHARACTERS_MAX) ? html : null;
+  return html.length <= Math.max(2 * characters, LONGER_TEXT_CHARACTERS_MAX) ? html : null;
 }
 
 /**
- * Finds the two forms that mailparser drops without an error: text in a header that no empty line ends, and
- * the content of a multipart in which it found no part.
+ * Finds the two things that mailparser drops without an error: text in a header that no empty line ends, and
+ * the content of a multipart in which mailparser found no part.
  */
 function losesContent({ contentType, headerLines, children }: PartNode): boolean {
   if (headerLines.some(({ key, line }) => key === '' && line.trim() !== '')) return true;

@@ -20,14 +20,15 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
  */
 export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
   const { bytes, headerBytes, isCut } = cutHeader(raw);
-  const [mail, written] = await Promise.all([readMail(bytes), readAuthors(bytes.subarray(0, headerBytes))]);
+  // `readAuthors` reads the authors that DMARC judges. Its library is not the one of `readMail`.
+  const [mail, judged] = await Promise.all([readMail(bytes), readAuthors(bytes.subarray(0, headerBytes))]);
   const fields = new HeaderFields(mail.headerLines);
   const from = fields.mailboxes('from');
   const shownAddresses = from.map(({ address }) => address);
   return {
     ...idsOf(fields),
-    from: from.slice(0, 1).map(formatMailbox).join(''),
-    fromAddresses: isCut ? null : agreedAuthors(written, shownAddresses),
+    from: from[0] === undefined ? '' : formatMailbox(from[0]),
+    fromAddresses: isCut ? null : agreedAuthors(judged, shownAddresses), // null: the author is not known
     to: fields.mailboxes('to').map(formatMailbox),
     cc: fields.mailboxes('cc').map(formatMailbox),
     replyTo: fields.mailboxes('reply-to').map(formatMailbox),
@@ -42,7 +43,7 @@ export async function parseMessage(raw: Buffer): Promise<ParsedMessage> {
 }
 
 function idsOf(fields: HeaderFields): Pick<ParsedMessage, 'messageId' | 'inReplyTo' | 'references'> {
-  // Decoded: Python's EmailMessage writes long ids as encoded words, although RFC 2047 forbids them here.
+  // `texts` decodes: Python's EmailMessage writes long ids as encoded words, which RFC 2047 forbids here.
   const references = fields.texts('references').slice(0, 1);
   return {
     messageId: fields.texts('message-id').flatMap((field) => ownId(field) ?? [])[0] ?? null,

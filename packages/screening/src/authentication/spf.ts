@@ -21,6 +21,7 @@ export async function checkSpf(envelope: Envelope, resolve: Resolve): Promise<Sp
     helo: withoutFinalDot(envelope.helo),
     resolver: resolve,
   });
+  // `neutral` asserts nothing (RFC 7208, section 2.6.2). It replaces a result that `AUTH_RESULTS` lacks.
   return { word: AUTH_RESULTS.find((word) => word === status.result) ?? 'neutral', domain };
 }
 

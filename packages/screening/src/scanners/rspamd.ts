@@ -7,7 +7,7 @@ import { ScreeningUnavailableError } from './screening-unavailable-error.ts';
 export interface RspamdOptions {
   /** A normal rspamd worker. */
   readonly target: { readonly host: string; readonly port: number };
-  /** A higher score is spam. Null: the action that rspamd returns decides, by its own thresholds. */
+  /** A score above this one is spam. Null: rspamd decides by its own thresholds, and returns an action. */
   readonly spamThreshold: number | null;
   /**
    * True when the SMTP client is the sending server. Over LMTP the client is a mail server of the operator.
@@ -54,6 +54,7 @@ function post(
   return new Promise((resolve, reject) => {
     const headers = { ...envelopeHeaders, 'Content-Length': raw.length };
     const sent = request({ ...target, path: '/checkv2', method: 'POST', agent: false, headers });
+    // Only the first call counts: a promise settles once.
     const settle = (act: () => void) => {
       clearTimeout(deadline);
       act();
@@ -75,7 +76,6 @@ function post(
   });
 }
 
-/** RFC 9110 allows bytes beyond ASCII in header values. rspamd reads them as UTF-8. */
 function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope, clientIsSender: boolean): Headers {
   return {
     ...(clientIsSender ? { IP: headerValue(remoteAddress), Helo: headerValue(helo) } : {}),
@@ -84,6 +84,10 @@ function headersOf({ remoteAddress, helo, mailFrom, rcptTo }: Envelope, clientIs
   };
 }
 
+/**
+ * Node writes one byte per character, so the text becomes its UTF-8 bytes. RFC 9110 allows them, and rspamd
+ * reads them as UTF-8.
+ */
 function headerValue(text: string): string {
   return Buffer.from(text)
     .toString('latin1')
