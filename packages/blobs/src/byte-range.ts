@@ -6,6 +6,6 @@ export function checkRange({ start, end }: ByteRange): void {
   throw new RangeError(`not a range of bytes: ${start}-${end}`);
 }
 
-export function startsPastTheEnd({ start }: ByteRange): RangeError {
+export function pastEndError({ start }: ByteRange): RangeError {
   return new RangeError(`a range that starts at byte ${start}, past the end of the blob`);
 }

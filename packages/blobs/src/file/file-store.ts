@@ -5,15 +5,15 @@ import { blobIdOf, isBlobId } from '../blob-id.ts';
 import { blobStream } from '../blob-stream.ts';
 import { BlobStoreUnavailableError } from '../blob-store.ts';
 import type { BlobStore, ByteRange, OpenBlob } from '../blob-store.ts';
-import { checkRange, startsPastTheEnd } from '../byte-range.ts';
+import { checkRange, pastEndError } from '../byte-range.ts';
 import { isErrno, openIfThere, unlessMissing } from './errno.ts';
 import { syncFolder } from './folders.ts';
 import { listFiles } from './list-files.ts';
 import { refreshDate, writeDurably } from './write-file.ts';
 
 /**
- * Stores blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders. With a hundred million blobs, each holds some
- * 1,500. The modification time of a file is its put time. Several processes may share the folder.
+ * Stores blobs as files, `<root>/ab/cd/abcd…`: 65,536 folders. With a hundred million blobs, each folder has
+ * about 1,500. The modification time of a file is its put time. Several processes may share `root`.
  *
  * @param root absolute path; the first put makes it
  */
@@ -87,9 +87,9 @@ async function openFile(
   if (handle === null) return null;
   try {
     const { size } = await handle.stat();
-    if (range !== undefined && range.start >= size) throw startsPastTheEnd(range);
+    if (range !== undefined && range.start >= size) throw pastEndError(range);
     const source = handle.createReadStream(range === undefined ? {} : { start: range.start, end: range.end });
-    return { size, stream: blobStream(source, { idleMs: null, failure }) };
+    return { size, stream: blobStream(source, { idleMs: null, failure }) }; // null: no time limit for a file
   } catch (error) {
     await handle.close();
     throw error;
@@ -97,11 +97,11 @@ async function openFile(
 }
 
 /**
- * Another process may have made a folder without syncing its name yet. So the first put of this process into
- * a folder syncs both parent folders.
+ * Another process may have made a shard folder, `ab/cd`, without syncing its name yet. So the first put of
+ * this process into a shard folder syncs both parent folders.
  */
 function createShardSync(): (shard: string) => Promise<void> {
-  /** Synced folders, at most 65,536. */
+  /** Shard folders with synced names, at most 65,536. */
   const synced = new Set<string>();
   return async (shard) => {
     const key = shard.slice(-'ab/cd'.length);

@@ -11,8 +11,8 @@ export function nameOf(error: unknown): string {
 }
 
 /**
- * The message has only names and numbers. The words of AWS name users, roles and keys, so they stay in
- * `cause`.
+ * The message has only names and numbers, or the words of a plain `Error`. The words of AWS name users, roles
+ * and keys, so they stay in `cause`.
  */
 export function unavailable(store: string, cause: unknown, what = 'blob store'): BlobStoreUnavailableError {
   const { name = 'unknown', code, message = '', $metadata } = cause as Partial<SdkFault>;

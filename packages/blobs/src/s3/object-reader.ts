@@ -3,7 +3,7 @@ import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import type { Readable } from 'node:stream';
 import { blobStream } from '../blob-stream.ts';
 import type { BlobStoreUnavailableError, ByteRange, OpenBlob } from '../blob-store.ts';
-import { startsPastTheEnd } from '../byte-range.ts';
+import { pastEndError } from '../byte-range.ts';
 import type { BoundedS3Client } from './client.ts';
 import { nameOf } from './fault.ts';
 
@@ -70,6 +70,6 @@ function wholeSize(answer: GetObjectCommandOutput, range: ByteRange | undefined)
 function unlessNoSuchKey(error: unknown, range: ByteRange | undefined): null {
   const name = nameOf(error);
   if (name === 'NoSuchKey') return null;
-  if (name === 'InvalidRange' && range !== undefined) throw startsPastTheEnd(range);
+  if (name === 'InvalidRange' && range !== undefined) throw pastEndError(range);
   throw error;
 }

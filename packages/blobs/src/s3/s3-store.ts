@@ -54,7 +54,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
         ChecksumSHA256: Buffer.from(id, 'hex').toString('base64'), // S3 refuses bytes with another checksum
       });
       const { ETag } = await call((sdk, callOptions) => sdk.send(command, callOptions));
-      // Every S3 returns an ETag for a stored object. The page of a proxy with status 200 has none.
+      // Every S3 returns an ETag for a stored object. A proxy's own page with status 200 has no ETag.
       if (ETag === undefined) throw failure(new Error('an answer that is not of S3'));
       return id;
     },
