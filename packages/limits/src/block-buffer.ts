@@ -38,8 +38,8 @@ export class BlockBuffer {
   }
 
   /**
-   * Returns all bytes in one buffer and drops the blocks. The budget counts the blocks until `release`. So
-   * all messages together hold at most the budget and one message more.
+   * Copies all bytes into one buffer and drops the blocks. The budget counts the bytes until `release`. They
+   * are in memory twice only during the copy. So all messages hold at most the budget and one message more.
    */
   join(): Buffer {
     const joined = Buffer.concat(this.#blocks, this.#length);

@@ -20,6 +20,7 @@ export class Semaphore {
   async run<T>(task: () => Promise<T>, onStopped?: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    // After the stop no task needs a slot, so the slots are no longer counted.
     if (this.#stopped?.aborted === true && onStopped !== undefined) return onStopped();
     this.#stopped?.throwIfAborted();
     try {
@@ -27,7 +28,7 @@ export class Semaphore {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
-      else next();
+      else next(); // it gets this slot
     }
   }
 }

@@ -12,25 +12,26 @@ export interface RedisWatchOptions {
   readonly errors: Pick<Counter<'client'>, 'inc'>;
 }
 
-/** The client reports a lost connection at once. A check only finds a Redis that refuses writes, or hangs. */
+/** The client reports a lost connection at once. The checks are for a Redis that refuses writes, or hangs. */
 const CHECK_EVERY_MS = 5_000;
 const CHECK_AFTER_ERROR_MS = 1_000;
 /**
- * An error counts for this long. Clients that cannot connect report one at least every 2 s. Without an
- * error, a failed check counts after this time: the client may still be connecting.
+ * Redis counts as failing for this long after an error. A client that cannot connect reports an error at
+ * least every 2 s. Without errors, Redis counts as failing when the checks have failed for this long: before,
+ * the client may still be connecting.
  */
 const ERROR_COUNTS_FOR_MS = 5_000;
-/** The client reports these while it has no connection. The error of the connection has the reason. */
+/** The client reports these errors while it has no connection. An earlier error says why it has none. */
 const SAYS_NO_REASON = /^(?:Connection is closed|Stream isn't writeable|Reached the max retries)/;
 
 /**
- * A server that was replaced answers like this on all its open connections: it is demoted, has lost its
+ * A server that cannot write answers like this on all its open connections: it is demoted, has lost its
  * replicas, or cannot save. After a failover behind one address, a new connection reaches the new primary.
- * Older servers wrap a script's error in their own sentence.
+ * The word may stand anywhere: older servers wrap a script's error in their own sentence.
  */
 const CANNOT_WRITE = /\b(?:READONLY|LOADING|MASTERDOWN|NOREPLICAS|MISCONF)\b/;
 
-/** An option of each Redis client. True: it connects again after this answer. */
+/** An option of each Redis client. True: the client connects again after this error. */
 export function reconnectOnError({ message }: Error): boolean {
   return CANNOT_WRITE.test(message);
 }
@@ -42,8 +43,9 @@ interface RedisClient {
 }
 
 /**
- * Redis may refuse the SELECT of a new connection: a script runs too long, or an ACL forbids it. ioredis
- * would then use database 0. This client connects again, about ten times a second, until Redis accepts it.
+ * Redis may refuse the SELECT of a new connection: a script runs too long, or an ACL forbids SELECT. ioredis
+ * would then use database 0. This client instead connects again, about ten times a second, until Redis
+ * accepts the SELECT.
  */
 export function keepToDatabase(redis: RedisClient): void {
   redis.on('error', ({ command }) => {
@@ -77,7 +79,7 @@ export function watchRedis({ client, check, logger, errors }: RedisWatchOptions)
       if (refusal === null || checksFailSinceMs === null) return CHECK_EVERY_MS;
       if (performance.now() - checksFailSinceMs < ERROR_COUNTS_FOR_MS)
         return { noWorkForMs: CHECK_AFTER_ERROR_MS };
-      errors.inc({ client }); // the client reports no refusal of a command
+      errors.inc({ client }); // the client does not report that Redis refused a command, so we count it here
       throw refusal;
     },
     pauseMs: CHECK_AFTER_ERROR_MS,

@@ -32,9 +32,9 @@ export class Lifecycle extends PartList {
    * Starts the parts in the order of `add`. Resolves when all have started, or when the process begins to
    * stop. Never rejects.
    *
-   * From then on SIGTERM and SIGINT stop the process with exit code 0. A signal over a second later ends it
-   * at once, with 143 for SIGTERM and 130 for SIGINT. A failed start or an uncaught exception stops it with
-   * exit code 1.
+   * From this call on, SIGTERM and SIGINT stop the process with exit code 0. A second signal, over a second
+   * later, ends it at once, with 143 for SIGTERM and 130 for SIGINT. A failed start or an uncaught exception
+   * stops it with exit code 1.
    */
   async run(): Promise<void> {
     this.#control.onSignal((signal) => this.#onSignal(signal));
