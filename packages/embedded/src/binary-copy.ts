@@ -20,7 +20,7 @@ export function copyForOthers(native: string): string {
   try {
     renameSync(tree, copy);
   } catch (error) {
-    // Another start may have put its copy there first.
+    // Another start may have put its own copy there first. That copy is good, too.
     if (!isWhole(native, copy)) throw error;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
@@ -29,7 +29,8 @@ export function copyForOthers(native: string): string {
 }
 
 /**
- * A copy is complete when every file exists and is ours. Programs that clean /tmp remove single old files.
+ * A copy is complete when every file exists and is ours, and only we can write to its folders. Programs that
+ * clean /tmp remove single old files.
  */
 function isWhole(source: string, copy: string): boolean {
   const wanted = lstatSync(source);

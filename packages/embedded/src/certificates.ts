@@ -15,7 +15,7 @@ import {
 const DAY_MS = 86_400_000;
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** The names of a certificate. It is valid from yesterday until tomorrow by default. */
+/** The content of a certificate. By default it is valid from yesterday until tomorrow. */
 export interface CertificateRequest {
   /** DNS names; one may be a wildcard. */
   readonly names?: readonly string[];
@@ -56,14 +56,14 @@ export async function issueCertificate(
     ? new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true)
     : new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]);
   const certificate = await X509CertificateGenerator.create({
-    serialNumber: `00${randomBytes(15).toString('hex')}`,
+    serialNumber: `00${randomBytes(15).toString('hex')}`, // the first byte makes it positive
     subject,
     issuer: issuer?.subject ?? subject,
     notBefore: request.notBefore ?? new Date(Date.now() - DAY_MS),
     notAfter: request.notAfter ?? new Date(Date.now() + DAY_MS),
     signingAlgorithm: algorithm,
     publicKey: keys.publicKey,
-    signingKey: (issuer ?? { keys }).keys.privateKey,
+    signingKey: issuer?.keys.privateKey ?? keys.privateKey,
     extensions: [
       new BasicConstraintsExtension(isAuthority, isAuthority ? 0 : undefined, isAuthority),
       usage,

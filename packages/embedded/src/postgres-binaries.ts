@@ -20,7 +20,8 @@ const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
 /**
  * Finds a Postgres that `runAs` can execute. Tries npm's binaries for this platform, then PATH, then Debian's
- * folder (newest first). `major` allows only that version; an existing data directory needs it.
+ * folder (newest first). `major` allows only that version, which an existing data directory needs. Undefined
+ * `runAs` means the current user.
  * @throws NoPrivatePostgresError, which names all attempts
  */
 export function findPostgresBinaries(runAs: RunAs | undefined, major: number | null): PostgresBinaries {
@@ -37,12 +38,14 @@ export function findPostgresBinaries(runAs: RunAs | undefined, major: number | n
 
 interface Supply {
   name: string;
+  /** Null: not installed. */
   folder: string | null;
 }
 
 function* supplies(runAs: RunAs | undefined): Generator<Supply> {
   const native = findNativePostgres();
   yield { name: `npm package ${nativePackageName()}`, folder: native === null ? null : join(native, 'bin') };
+  // `runAs` is not the current user, so the folder of the npm package may be closed to it.
   if (native !== null && runAs !== undefined) {
     yield { name: 'a copy of it', folder: join(copyForOthers(native), 'bin') };
   }
