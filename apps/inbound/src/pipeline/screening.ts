@@ -21,17 +21,17 @@ export interface ScreeningParts {
   /** Null when none is configured. */
   readonly virusScanner: Pick<ClamdScanner, 'scan'> | null;
   readonly spamScanner: Pick<RspamdScanner, 'scan'> | null;
-  /** At this try of its sender, a message is judged also without the policy of its author. */
+  /** From this try of the sender on, a message is judged even if its author's DMARC policy is unavailable. */
   readonly triesUntilJudged: number;
-  /** True: mail waits while a scanner is away. False: mail is received without its verdict. */
+  /** True: mail waits while a scanner is away. False: mail is received without that scanner's verdict. */
   readonly required: boolean;
-  /** Called when a scanner is away and not required. @param logFields identify the message */
+  /** Called when a scanner is away and `required` is false. @param logFields identify the message */
   readonly onUnjudged: (error: Error, logFields: LogFields) => void;
 }
 
 /**
- * No name server answered for the policy of the author's domain or of a related one. Often the domain's own
- * are at fault.
+ * No name server answered for the DMARC policy of the author's domain or of a related domain. Often the
+ * domain's own name servers are at fault.
  */
 export class AuthorUnavailableError extends Error {
   override readonly name = 'AuthorUnavailableError';
@@ -47,7 +47,7 @@ export class Screening {
   }
 
   /**
-   * It settles only when nothing reads the bytes any more.
+   * Settles only when nothing reads the bytes of `raw` any more.
    * @throws ScreeningUnavailableError when a required scanner is away
    * @throws AuthorUnavailableError when the sender can still try again
    */

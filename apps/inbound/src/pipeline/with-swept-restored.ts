@@ -1,14 +1,15 @@
 import { SweptBlobsError } from '@postrider/store';
 import type { ReceivedMessageStore } from '@postrider/store';
 
-/** A try fails only when another sweep removed the bytes moments after their put. */
+/** After the first put, a try fails only when another sweep removed the bytes moments later. */
 const TRIES_MAX = 3;
 
 /**
- * Runs `receive`. If the sweep removed blobs that the message names, it puts their bytes again and retries.
+ * Runs `receive`. If the blob sweep removed blobs that the message names, puts their bytes again and retries.
  *
  * @param putAgain puts all bytes of the message
- * @throws SweptBlobsError when the sweep may still remove some. The sender must send the message again later.
+ * @throws SweptBlobsError when the sweep is not over: it may still remove blobs that the message names. The
+ * sender must send the message again later.
  */
 export async function withSweptRestored<T>(
   store: Pick<ReceivedMessageStore, 'forgetSwept'>,
@@ -21,7 +22,7 @@ export async function withSweptRestored<T>(
     } catch (error) {
       if (!(error instanceof SweptBlobsError) || !error.isOver || tries === TRIES_MAX) throw error;
       await putAgain();
-      await store.forgetSwept(error.blobs); // after the put: then another message may rely on them
+      await store.forgetSwept(error.blobs); // after the put: from now on, other messages may name these blobs
     }
   }
 }

@@ -3,6 +3,8 @@ import { networkOf } from '@postrider/limits';
 /**
  * Clients share the sessions, the byte budget and the worker threads. An IPv6 client owns a whole /64. Over
  * LMTP one mail server sends everything, so each session is a client.
+ *
+ * @returns the key of the client that has this session
  */
 export function clientOf(
   { id, remoteAddress }: { readonly id: string; readonly remoteAddress: string },
@@ -11,7 +13,7 @@ export function clientOf(
   return protocol === 'lmtp' ? id : (networkOf(remoteAddress) ?? remoteAddress);
 }
 
-/** Counts open sessions, in total and by client. */
+/** Counts open sessions, in total and by client. A client may have as many sessions as are still free. */
 export class SessionLimits {
   readonly #sessionsMax: number;
   readonly #perClientMin: number;
@@ -30,7 +32,7 @@ export class SessionLimits {
 
   /**
    * Counts the session until `leave`.
-   * @param endAnother ends an open session when there are too many. False: none can end.
+   * @param endAnother ends another open session when no session is free. It returns false when none can end.
    * @returns the limit that refuses the session; null when it is counted
    */
   enter(client: string, endAnother: () => boolean): 'sessions' | 'sessions_per_address' | null {

@@ -28,15 +28,15 @@ export interface SessionRules {
  * slowly its bytes arrive.
  */
 export class Session extends SMTPConnection {
-  /** MAIL commands so far. The limit counts them. */
+  /** MAIL commands so far, for `messagesPerSessionMax`. */
   mailCommands = 0;
-  /** Accepted RCPT commands of this message. Over LMTP each one gets an answer, also a repeated one. */
+  /** Accepted RCPT commands of this message. Over LMTP each of these gets an answer, also a repeated one. */
   recipientsTaken = 0;
-  /** The monotonic time of the last answer. */
+  /** The monotonic time of the last answer: since then the session waits for a command. */
   waitsSinceMs = performance.now();
   readonly #rules: SessionRules;
   #deadline: NodeJS.Timeout | undefined;
-  /** True while the sink works or a message arrives. */
+  /** True while the server checks a recipient, or receives and stores a message. */
   #busy = false;
   #stopping = false;
   #errors = 0;
@@ -55,8 +55,8 @@ export class Session extends SMTPConnection {
   }
 
   /**
-   * Stops the timer of the next command: the time that follows is ours or the message needs it. The next
-   * answer starts the timer again.
+   * Stops the timer of the next command: now the server works, or the message arrives. The next answer starts
+   * the timer again.
    */
   pauseCommandTimeout(): void {
     this.#busy = true;
@@ -83,7 +83,7 @@ export class Session extends SMTPConnection {
     return !this.#busy && !this._closing && !this._closed;
   }
 
-  /** Ends a waiting session with 421. smtp-server would wait 5 s for the client to close. */
+  /** Ends a waiting session with 421, at once: a new session needs its place. smtp-server would wait 5 s. */
   endForAnother(): void {
     this.#end(new Refusal(421, 'sessions', 'Too many sessions, try again later'));
     this._socket.destroySoon();
@@ -141,7 +141,7 @@ export class Session extends SMTPConnection {
 
   #count(code: number, context: string | false | undefined): void {
     const { errorsPerSessionMax, commandsPerMessageMax } = this.#rules.limits;
-    // 452 refuses recipients beyond the limit. The client sends the next message to them, so it is no error.
+    // 452 refuses recipients beyond the limit. That is no error: the client sends them the message again.
     if (code >= 400 && code !== 452) this.#errors += 1;
     this.#commands = context === 'DATA_OK' ? 0 : this.#commands + 1;
     if (this._closing) return;

@@ -3,11 +3,13 @@ import { isIPv6 } from 'node:net';
 export interface TraceFields {
   /** The name that the client gave. It may be hostile. */
   readonly helo: string;
+  /** The client's IP address. */
   readonly remoteAddress: string;
   /** Our host name. */
   readonly hostname: string;
   /** A keyword of RFC 3848: SMTP, ESMTP, ESMTPS, LMTP, LMTPS. */
   readonly protocol: string;
+  /** Our id of the message. */
   readonly id: string;
   readonly receivedAt: Date;
 }
