@@ -13,13 +13,14 @@ export type Prerequisites = ReturnType<typeof createPrerequisites>;
 
 /** Everything that the system needs before it starts. */
 export function createPrerequisites(settings: Settings, terminal: Terminal) {
-  const dataDir = new Resource(
+  const runningFile = new Resource(
     () =>
       terminal.during('ending the processes that a killed start left', () =>
         RunningFile.take(settings.dataDir),
       ),
     async (taken) => taken.remove(),
   );
+  /** The port of the API. */
   const port = new Resource(() => requirePort(settings.host, settings.port, 'PORT'));
   const smtpPort = new Resource(() =>
     choosePort(settings, settings.smtpHost, settings.smtpPort, 'INBOUND_SMTP_PORT'),
@@ -32,11 +33,11 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
     async () => settings.env['SECRETS_KEY'] ?? keptSecretsKey(settings.dataDir),
   );
   const postgres = new Resource(
-    () => supplyPostgres(settings, dataDir.value, terminal),
+    () => supplyPostgres(settings, runningFile.value, terminal),
     (server) => server.stop?.(),
   );
   const redis = new Resource(
-    () => supplyRedis(settings, dataDir.value, terminal),
+    () => supplyRedis(settings, runningFile.value, terminal),
     (server) => server.stop?.(),
   );
   /** Callable once the parts above have started. */
@@ -57,7 +58,7 @@ export function createPrerequisites(settings: Settings, terminal: Terminal) {
     },
   };
   return {
-    dataDir,
+    runningFile,
     port,
     smtpPort,
     consolePort,

@@ -14,6 +14,7 @@ const OTHERS_STOP_MS = 40_000;
 export async function quickstart(launch: Launch): Promise<void> {
   const settings = settingsOrExit(launch);
   const terminal = new Terminal();
+  const isStartedByNpm = settings.env['npm_lifecycle_event'] !== undefined;
   const lifecycle = new Lifecycle({
     logger: createLogger({
       level: 'info',
@@ -21,7 +22,7 @@ export async function quickstart(launch: Launch): Promise<void> {
       stream: createWriteStream(join(logsDirOf(settings), 'quickstart.log')),
     }),
     deadlineMs: settings.shutdownDeadlineMs + OTHERS_STOP_MS,
-    control: launcherControl(settings.env['npm_lifecycle_event'] !== undefined),
+    control: launcherControl(isStartedByNpm),
   });
   addStack(lifecycle, settings, terminal);
   await lifecycle.run();
@@ -34,6 +35,7 @@ function settingsOrExit(launch: Launch): Settings {
     return settings;
   } catch (error) {
     if (!(error instanceof StartError) && !(error instanceof ConfigurationError)) throw error;
+    // The message of a ConfigurationError begins with `postrider all:`.
     const line = error.message.startsWith('postrider ') ? error.message : `postrider: ${error.message}`;
     process.stderr.write(`${line}\n`);
     process.exit(1);

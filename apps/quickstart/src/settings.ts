@@ -21,6 +21,7 @@ export interface Settings {
   readonly dataDir: string;
   /** Undefined: an embedded Postgres. */
   readonly databaseUrl: string | undefined;
+  /** Undefined: see `ownRedis`. */
   readonly redisUrl: string | undefined;
   /** `--redis`: starts a Redis when REDIS_URL is not set. */
   readonly ownRedis: boolean;
@@ -50,7 +51,7 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** The only private network that deliveries may reach: the demonstration's receiver. */
+/** The network of the demonstration's receiver. Deliveries may reach it, and the user's allowed networks. */
 export const OWN_NETWORK = '127.0.0.1/32';
 
 /** NODE_ENV of the system. The address guard allows private networks only in `development` and `test`. */
@@ -88,6 +89,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
       `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:all, or start:api, start:relay, start:worker, start:inbound and start:console`,
     );
   }
+  // `own` has the settings of the whole process. `of` returns the settings of one role.
   const { own, of } = loadSharedConfig({ ...LATER, ...given, ROLES: 'all' });
   const [api, worker, inbound, console] = [of('api'), of('worker'), of('inbound'), of('console')];
   const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));
@@ -135,7 +137,7 @@ export function logsDirOf(settings: Settings): string {
   return join(settings.dataDir, 'logs');
 }
 
-/** A name for the state of a database. It does not reveal the URL. */
+/** Names a database in the names of files. The name does not reveal the URL. */
 export function databaseName(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return 'embedded';
   const url = parseServerUrl(databaseUrl); // not null: the configuration accepted it

@@ -19,8 +19,8 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     keptIn(settings.dataDir, prerequisites.postgres.value.dataDir),
   );
   lifecycle
-    .add('the farewell', last)
-    .add('npm start', prerequisites.dataDir)
+    .add('the farewell', last) // added first, so it stops last
+    .add('npm start', prerequisites.runningFile)
     .add('the API', prerequisites.port)
     .add('the SMTP port', prerequisites.smtpPort)
     .add('the console', prerequisites.consolePort)
@@ -36,7 +36,7 @@ export function addStack(lifecycle: Lifecycle, settings: Settings, terminal: Ter
     .add('the demonstration', demonstration.show);
 }
 
-/** Prints a line after the start, and the first and last line of a stop. A failed start prints neither. */
+/** Prints a line after the start, and the first and last line of a stop. A failed start prints no line. */
 function farewell(terminal: Terminal, kept: () => string): { first: Part; last: Part } {
   let begun = false;
   return {

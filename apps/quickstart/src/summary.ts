@@ -6,6 +6,7 @@ export interface SummaryParts {
   readonly accountId: string;
   readonly key: string;
   readonly logsDir: string;
+  /** `key` is null when the user set CONSOLE_KEYS. */
   readonly console: { readonly url: string; readonly key: string | null };
   /** The SMTP server. */
   readonly smtp: { readonly host: string; readonly port: number };
@@ -54,10 +55,10 @@ export function summary(parts: SummaryParts): string {
 }
 
 /**
- * The folders that keep everything. The database may have one of its own: the user of Postgres cannot reach
- * root's home.
+ * The folders that keep the data. For root, the database may have a folder of its own: Postgres runs as a
+ * user who cannot reach root's home.
  *
- * @param postgresDir undefined: the user's own Postgres
+ * @param postgresDir undefined when the user's own Postgres has the database
  */
 export function keptIn(dataDir: string, postgresDir = join(dataDir, 'postgres')): string {
   return [...new Set([dataDir, dirname(postgresDir)])].join(' and ');

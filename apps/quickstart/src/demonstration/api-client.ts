@@ -12,7 +12,7 @@ export class ApiClient {
     this.#headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   }
 
-  /** @throws StartError with the text of the problem, when the answer is not 2xx. */
+  /** @throws StartError with the answer's status and text, when the status is not 2xx. */
   async request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.#baseUrl}${path}`, {
       method,

@@ -1,6 +1,6 @@
 import type { Arrival } from './receiver.ts';
 
-const REMEMBERED = 100;
+const EVENTS_KEPT = 100;
 
 /** Keeps recent events, so that a caller may wait for an event before or after it arrives. */
 export class Arrivals {
@@ -9,7 +9,7 @@ export class Arrivals {
 
   add(arrival: Arrival): void {
     this.#latest.push(arrival);
-    if (this.#latest.length > REMEMBERED) this.#latest.shift();
+    if (this.#latest.length > EVENTS_KEPT) this.#latest.shift();
     for (const offer of this.#waiting) offer(arrival);
   }
 

@@ -7,7 +7,7 @@ import type { DemonstrationFile } from '../state/demonstration-file.ts';
 export interface Identity {
   readonly accountId: string;
   readonly key: string;
-  /** False: an earlier start made them. */
+  /** False: an earlier start made the account and the key. */
   readonly fresh: boolean;
 }
 
@@ -20,7 +20,7 @@ const SCOPES = [
   'inbound:send',
 ] as const;
 
-/** Returns the account and the key of the last start if they still work, or makes new ones. */
+/** Returns the last start's account and key if the key works and has all scopes. Otherwise makes new ones. */
 export async function ensureIdentity(database: Database, file: DemonstrationFile): Promise<Identity> {
   const keys = createApiKeyStore(database, systemClock);
   const kept = file.read();
@@ -31,7 +31,8 @@ export async function ensureIdentity(database: Database, file: DemonstrationFile
   }
   const account = await createAccountStore(database, systemClock).create('Quickstart');
   const request = { accountId: account.id, kind: 'live', scopes: SCOPES, rateLimitPerMinute: null } as const;
-  const { key } = await keys.create(request, { kind: 'cli', name: 'npm start' });
+  const actor = { kind: 'cli', name: 'npm start' } as const;
+  const { key } = await keys.create(request, actor);
   file.keep({ accountId: account.id, key });
   return { accountId: account.id, key, fresh: true };
 }

@@ -21,6 +21,7 @@ export interface RunParts {
   readonly baseUrl: string;
   /** The SMTP server. The host is not in URL form: `::1` has no brackets. */
   readonly smtp: { readonly host: string; readonly port: number };
+  /** `key` is null when the user set CONSOLE_KEYS. */
   readonly console: { readonly url: string; readonly key: string | null };
   readonly receiver: Receiver;
   readonly arrivals: Arrivals;
@@ -38,8 +39,8 @@ export async function runDemonstration(parts: RunParts): Promise<void> {
       'demo',
       fresh ? `made account ${accountId} and a key` : `account ${accountId} and its key are kept`,
     );
-    // The running system has stored the provider. A real provider gets no mail that the user did not ask
-    // for.
+    // The running system has stored its mail provider, so `undefined` only reads it. A real provider gets no
+    // mail that the user did not ask for.
     const sandbox = (await agreeOnMailProvider(database, undefined)).name === 'sandbox';
     const api = new ApiClient(baseUrl, key);
     await tolerating(terminal, () => show(api, database, { ...parts, sandbox }));

@@ -16,6 +16,7 @@ export function openConsole({ env, dataDir }: Pick<Settings, 'env' | 'dataDir'>)
   const given = env['CONSOLE_KEYS'];
   if (given !== undefined) return { keys: given, key: null };
   const file = join(dataDir, 'console-key');
+  // An existing file stays.
   createFile(file, `pr_console_${randomBytes(32).toString('base64url')}\n`, 0o600);
   const key = (readOrNull(file) ?? '').trim();
   const digest = createHash('sha256').update(key).digest('hex');

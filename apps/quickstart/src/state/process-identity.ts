@@ -11,11 +11,11 @@ export function markOf(pid: number): ProcessMark {
   return { pid, identity: processIdentity(pid) };
 }
 
-/** `unsure` when another process may have the number now. */
+/** `unsure` when a process has this number, but it may be another process than the marked one. */
 export function stillRuns({ pid, identity }: ProcessMark): boolean | 'unsure' {
   const now = processIdentity(pid);
   if (now === null) return false;
-  // Only Linux gives the start time. Elsewhere the number alone identifies the process.
+  // Only on Linux does `identity` contain the start time. Elsewhere it is the number alone.
   if (identity === null || identity === String(pid)) return 'unsure';
   return now === identity;
 }

@@ -7,7 +7,7 @@ import { StartError } from '../settings.ts';
 import { endMarked, markOf, stillRuns } from './process-identity.ts';
 import type { ProcessMark } from './process-identity.ts';
 
-/** The content of the file. The command line reads the servers from it. */
+/** The content of the file. The CLI reads the addresses of Postgres and Redis from it. */
 interface Running extends LocalServers {
   readonly launcher: ProcessMark;
   readonly children: Readonly<Record<string, ProcessMark>>;
@@ -29,10 +29,10 @@ export class RunningFile {
   }
 
   /**
-   * Takes the data directory for this process. Ends processes that a killed start left running, except
-   * Postgres, which this start adopts.
+   * Takes the data directory for this process. Ends the children that a killed start left running. Postgres
+   * is not listed as a child: `startPostgres` adopts it.
    *
-   * @throws StartError when another start uses the directory.
+   * @throws StartError when another start uses the directory, or may use it.
    */
   static async take(dataDir: string): Promise<RunningFile> {
     mkdirSync(dataDir, { recursive: true });
@@ -64,11 +64,11 @@ async function clearLeftovers(file: string, dataDir: string): Promise<void> {
   const left = text === null ? null : parse(text);
   if (left !== null) {
     const { launcher } = left;
-    const runs = stillRuns(launcher);
+    const runs = stillRuns(launcher); // 'unsure': another program may have the number of the launcher now
     if (runs !== false) {
-      const doubt =
+      const remedy =
         runs === true ? 'stop it first' : `stop it first, or remove ${file} if that is something else`;
-      throw new StartError(`process ${launcher.pid} is using ${dataDir} already; ${doubt}`);
+      throw new StartError(`process ${launcher.pid} is using ${dataDir} already; ${remedy}`);
     }
     await Promise.all(Object.values(left.children).map((child) => endMarked(child, LEFTOVER_GRACE_MS)));
   }

@@ -5,6 +5,7 @@ import type { Settings } from '../settings.ts';
 /** The values that the start has found or made. */
 export interface Connections {
   readonly databaseUrl: string;
+  /** Undefined: the queue and the rate limiter run on Postgres. */
   readonly redisUrl: string | undefined;
   readonly secretsKey: string;
 }

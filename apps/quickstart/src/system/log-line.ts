@@ -1,4 +1,7 @@
-/** Text for the terminal: a warning, an error, or a failed attempt. Null for all other lines. */
+/**
+ * Text for the terminal: a warning, an error, a failed attempt, or a line that the logger did not write. Null
+ * for other lines.
+ */
 export function terminalText(line: string): string | null {
   const entry = parse(line);
   if (entry === null) return line.trim() === '' ? null : line.trimEnd();
@@ -21,10 +24,9 @@ function failedAttempt(entry: Record<string, unknown>): string | null {
   if (outcome !== 'retry' && outcome !== 'dead') return null;
   const delivery = `${String(entry['event_type'])} ${String(entry['event_id'])} to ${String(entry['webhook_id'])}`;
   const fault = typeof error === 'string' ? error : `HTTP ${String(status)}`;
+  const tenthsOfSecond = Math.round(Number(retryInMs) / 100);
   const next =
-    outcome === 'dead'
-      ? `dead letter (${String(reason)})`
-      : `tried again in ${Math.round(Number(retryInMs) / 100) / 10} s`;
+    outcome === 'dead' ? `dead letter (${String(reason)})` : `tried again in ${tenthsOfSecond / 10} s`;
   return `${delivery}, attempt ${String(attempt)} failed: ${fault}; ${next}`;
 }
 

@@ -30,8 +30,8 @@ export async function requirePort(host: string, port: number, variable: PortVari
 }
 
 /**
- * Returns the port that the user set, or throws if it is taken. Without a setting, returns the default
- * `port`, or any free port when the default is taken or another setting names it.
+ * Returns `port` when the user set it, and throws if it is taken. Without a setting, `port` is the default:
+ * returns it, or any free port when it is taken or is also the port of another server.
  */
 export async function choosePort(
   settings: Settings,
@@ -41,8 +41,9 @@ export async function choosePort(
 ): Promise<number> {
   if (settings.env[variable] !== undefined) return requirePort(host, port, variable);
   const { port: apiPort, smtpPort, consolePort, metricsPort } = settings;
-  const named = [apiPort, smtpPort, consolePort, metricsPort].filter((each) => each === port).length > 1;
-  return !named && (await portFault(host, port)) === null ? port : freePort();
+  const allPorts = [apiPort, smtpPort, consolePort, metricsPort];
+  const isNamedTwice = allPorts.filter((each) => each === port).length > 1;
+  return !isNamedTwice && (await portFault(host, port)) === null ? port : freePort();
 }
 
 /** The host to connect to, from this machine, for a server that listens on `host`. */

@@ -6,7 +6,10 @@ import type { RunningFile } from '../state/running-file.ts';
 import type { Terminal } from '../terminal.ts';
 import { naming, postrider } from './command-line.ts';
 
-/** Uses the Postgres of DATABASE_URL, or an embedded one: adopted, restarted or new. */
+/**
+ * Uses the Postgres of DATABASE_URL, or an embedded one: one that still runs, restarted or new. Only the
+ * embedded one has `dataDir` and `stop`.
+ */
 export async function supplyPostgres(
   settings: Settings,
   running: RunningFile,

@@ -41,7 +41,7 @@ export async function supplyRedis(
 }
 
 /**
- * Checks that Redis answers. Other faults do not stop the start. The relay repairs them, or logs them.
+ * Checks that Redis answers. Other faults of Redis do not stop the start: the relay repairs or logs them.
  *
  * @throws StartError. When the user set REDIS_URL, the StartError names it.
  */

@@ -42,7 +42,7 @@ export function createSystemProcess(parts: SystemProcessParts): Part {
         shutdownDeadlineMs: settings.shutdownDeadlineMs,
         logFile: join(logsDirOf(settings), `${NAME}.log`),
         terminal,
-        onPid: (pid: number) => prerequisites.dataDir.value.noteChild(NAME, pid),
+        onPid: (pid: number) => prerequisites.runningFile.value.noteChild(NAME, pid),
       };
       return terminal.during('starting api, relay, worker, inbound and console', () =>
         startChild(options, signal),
