@@ -25,7 +25,7 @@ export interface ForwardedMessage {
   readonly createdAt: Date;
   readonly text: string | null;
   readonly html: string | null;
-  /** The Message-IDs that its readers may see, the likeliest last. */
+  /** The Message-IDs that its readers may see, the likeliest last: SES replaces ours. */
   readonly ids: readonly string[];
   readonly references: readonly string[];
   readonly files: readonly ForwardedFile[];
@@ -41,7 +41,7 @@ export interface ForwardedFile {
 }
 
 export type ForwardParse =
-  | { readonly ok: true; /** without the files of the original */ readonly draft: EmailDraft }
+  | { readonly ok: true; /** without the files of the forwarded message */ readonly draft: EmailDraft }
   | { readonly ok: false; readonly fault: DraftFault };
 
 const { shape } = emailFields;

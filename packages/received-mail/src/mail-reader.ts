@@ -118,7 +118,7 @@ class BoundedMailParser extends Base {
 
 /**
  * mailparser converts no HTML in an alternative. So an alternative without a plain part becomes mixed. A
- * blank plain part counts as none.
+ * blank plain part does not count.
  *
  * @returns whether the node has plain text
  */
