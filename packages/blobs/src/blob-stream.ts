@@ -31,7 +31,7 @@ export function blobStream(source: Readable, { idleMs, failure }: BlobStreamOpti
     timer = setTimeout(() => stream.destroy(failure(new Error(`no bytes for ${idleMs} ms`))), idleMs);
   }
 
-  source.pause(); // otherwise the next listener would start it
+  source.pause(); // otherwise the `data` listener would start it before the first `read`
   source.on('data', (chunk: Buffer) => {
     clearTimeout(timer);
     if (stream.push(chunk)) startTimer();

@@ -10,9 +10,9 @@ export interface MailProviderOptions {
   readonly smtp?: SmtpSettings | undefined;
   /** The folder in which `sandbox` stores messages. */
   readonly sandboxDir: string;
-  /** Required for `ses`. The SDK reads its other settings from its own variables and files. */
+  /** Required for `ses`. The AWS SDK reads credentials and endpoint from its own variables and files. */
   readonly awsRegion?: string | undefined;
-  /** The configuration set of every message to `ses`. It decides what SES reports, and to which topic. */
+  /** The configuration set of every message to `ses`. It decides what SES reports, and to which SNS topic. */
   readonly sesConfigurationSet?: string | undefined;
   /** Limits one attempt of `ses`. With `smtp` it limits the time until the connection is open. */
   readonly timeoutMs: number;

@@ -13,9 +13,12 @@ export interface OutgoingMessage extends Pick<
   readonly attachments: readonly OutgoingAttachment[];
   /** Labels for the provider's own reports. They are not part of the message. */
   readonly tags: readonly { readonly name: string; readonly value: string }[];
-  /** Addresses to leave out of the envelope and the headers. `plainAddress` tells which ones are the same. */
+  /** Addresses to leave out of the envelope and the headers. Compared in the form of `plainAddress`. */
   readonly suppressed: readonly string[];
-  /** The envelope's recipients: those that did not get the message yet. The headers name all. Null: all. */
+  /**
+   * The recipients that did not get the message yet. The envelope names only these; the headers name every
+   * recipient. Null: all recipients.
+   */
   readonly only: readonly string[] | null;
   /**
    * An `https:` URL that accepts the POST of RFC 8058. It is written as `List-Unsubscribe` and
@@ -40,7 +43,7 @@ export type AddressedMessage = Omit<OutgoingMessage, 'suppressed'>;
 export interface MailTransport {
   /**
    * Makes one attempt, within the transport's time limits. A provider that is away or silent is a result, not
-   * an error. When an answer is lost, the message may arrive twice, with the same Message-ID. SES replaces
+   * an error. When its answer is lost, the message may arrive twice, with the same Message-ID. SES replaces
    * the Message-ID; both copies then carry the same tag `email_id`.
    */
   send(message: AddressedMessage): Promise<ProviderResult>;

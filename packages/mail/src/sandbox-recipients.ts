@@ -44,9 +44,9 @@ export const NOTIFYING_NAMES = Object.keys(NOTIFICATIONS) as (keyof typeof NOTIF
 export interface SandboxRecipients {
   /** `refused@`: the provider refuses the whole message. */
   readonly refused: readonly string[];
-  /** `deferred@`, which SES does not have: the provider is unavailable on every attempt. */
+  /** `deferred@`: the provider is unavailable on every attempt. */
   readonly deferred: readonly string[];
-  /** One notification per kind of recipient, in a fixed order. Recipients with the same kind share it. */
+  /** One notification per local part in `NOTIFYING_NAMES`. Recipients with the same local part share it. */
   readonly notifications: readonly ProviderNotification[];
 }
 
@@ -73,7 +73,7 @@ function notificationOf(
   return [{ type, recipients, detail: notificationDetailOf(detail) }];
 }
 
-/** The local part without its `+tag`. Null when the address is not at the sandbox's domain. */
+/** The local part without its `+tag`. Null when the address is not at `SANDBOX_RECIPIENT_DOMAIN`. */
 function specialName(address: string): string | null {
   const [local = '', domain = ''] = address.toLowerCase().split('@');
   return domain === SANDBOX_RECIPIENT_DOMAIN ? (local.split('+')[0] ?? null) : null;

@@ -9,14 +9,14 @@ import { startChild } from './child.ts';
 import { systemEnvironment } from './environment.ts';
 import { choosePort, reachableHost, urlHost } from './ports.ts';
 
-/** Names the program, its log file, and the terminal lines that no role wrote. */
+/** Names the program (`dist/all.js`), its log file, and the terminal lines that no role wrote. */
 const NAME = 'all';
 
 export interface SystemProcessParts {
   readonly settings: Settings;
   readonly prerequisites: Prerequisites;
   readonly terminal: Terminal;
-  /** The receiver writes this file before the system process starts. */
+  /** Path of the certificates that the worker trusts. The receiver writes it before this process starts. */
   readonly trustFile: () => string;
 }
 

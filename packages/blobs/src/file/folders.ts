@@ -8,7 +8,7 @@ const OWNER_FOLDER = 0o700;
 /**
  * Makes the folder and its missing parents. Each is durable before the next one is made.
  *
- * @throws ENOENT below a dangling link: for `mkdir`, the link exists, but it can have no folder
+ * @throws ENOENT when a parent is a symbolic link to nothing: its name exists, but no folder fits below it
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

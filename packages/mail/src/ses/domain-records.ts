@@ -7,11 +7,14 @@ export type Identity = Pick<
   'DkimAttributes' | 'MailFromAttributes' | 'VerificationStatus' | 'VerifiedForSendingStatus'
 >;
 
-/** The zone of SES's DKIM keys in regions that name no zone of their own. */
+/** The zone of SES's DKIM keys when the identity names no `SigningHostedZone`. */
 const DKIM_ZONE = 'dkim.amazonses.com';
 const MX_PRIORITY = 10;
 
-/** The domain's return path, named as Resend names it. Bounces go to SES, and SPF has a name of its own. */
+/**
+ * The domain's return path, named as Resend names it. Its MX record sends bounces to SES. Its SPF record
+ * leaves that of the domain itself unchanged.
+ */
 export function returnPathOf(domain: string): string {
   return `send.${domain}`;
 }
@@ -48,15 +51,15 @@ function returnPathRecords(
   region: string,
   { MailFromAttributes: mailFrom }: Identity,
 ): DomainRecord[] {
-  const both = {
+  const shared = {
     record: 'SPF',
     name: mailFrom?.MailFromDomain ?? returnPathOf(domain),
     ttl: 'Auto',
     status: recordStatus(mailFrom?.MailFromDomainStatus),
   } as const;
   return [
-    { ...both, type: 'MX', value: `feedback-smtp.${region}.amazonses.com`, priority: MX_PRIORITY },
-    { ...both, type: 'TXT', value: 'v=spf1 include:amazonses.com ~all' },
+    { ...shared, type: 'MX', value: `feedback-smtp.${region}.amazonses.com`, priority: MX_PRIORITY },
+    { ...shared, type: 'TXT', value: 'v=spf1 include:amazonses.com ~all' },
   ];
 }
 
