@@ -21,10 +21,10 @@ export interface RecipientFault extends Error {
 /** The server wants a login or encryption (RFC 4954 section 6, RFC 3207). Our configuration is at fault. */
 const LOGIN_CODES = new Set([530, 534, 535, 538]);
 
-/** Amazon SES replies so after the message, above the sending rate or the daily quota. */
+/** The reply of Amazon SES to a message above the sending rate or the daily quota. */
 const THROTTLING = /^4\d\d\b.*\bthrottling failure\b/is;
 
-/** True for a negative reply to a command (RFC 5321 4.2.1). Other text answers nothing. */
+/** True for a negative reply to a command (RFC 5321 4.2.1). Any other text is not a reply. */
 export function isReply(response: SmtpFault['response']): boolean {
   return /^[45]\d\d/.test(response || '');
 }
@@ -37,6 +37,7 @@ export function isReply(response: SmtpFault['response']): boolean {
 export function resultOfFault(fault: SmtpFault, recipients: readonly string[]): ProviderResult {
   const { error, code } = readText(fault);
   if (THROTTLING.test(fault.response || '')) return { kind: 'throttled', error };
+  // The next attempt asks the deferred recipients again. Only an accepted message has delayed recipients.
   const notifications = reportsOf(fault.rejectedErrors ?? [], recipients).notifications.filter(
     ({ type }) => type !== 'email.delivery_delayed',
   );
@@ -53,8 +54,8 @@ interface RecipientReports {
 
 /**
  * @param rejected the server's replies to the recipients that it did not accept.
- * @param recipients as the envelope writes them. The reports use this form, not nodemailer's: it adds quotes,
- *   and changes the case and the script of domains.
+ * @param recipients as the envelope writes them. The reports use this form. The form of nodemailer has more
+ *   quotes, and domains in another case or script.
  */
 export function reportsOf(
   rejected: readonly RecipientFault[],
@@ -94,12 +95,13 @@ const ADDRESS_GONE = /^5\.1\.(?!([078]|90)$)\d+$/;
 const ANY_ADDRESS = '5.1.0';
 /** "Mailbox disabled" (RFC 3463 3.3). Gmail also uses it for a mailbox that receives too much mail. */
 const MAILBOX_DISABLED = '5.2.1';
-/** A line of a reply has 512 bytes at most (RFC 5321 4.5.3.1.5). More text would only cost time. */
+/** About four lines of a reply, 512 bytes each at most (RFC 5321 4.5.3.1.5). More would only cost time. */
 const JUDGED_CHARACTERS = 2_000;
-/** A reply without an enhanced code may say that the user does not exist. */
+/** A reply with one of these and no enhanced code may say that the user does not exist. */
 const BARE_CODES = new Set([550, 551, 553]);
 const ABOUT_USER = /\b(user|mailbox|recipient|account|address|alias|local part)\b/i;
-const ABOUT_US =
+/** Words of a reply that has another reason than a missing user. */
+const OTHER_REASON =
   /\b(relay|polic|spam|block|black|reput|quota|full|storage|space|exhaust|exceed|too many|limit|rate|temporar|verif|auth|login|sender|sending|spf|dkim|dmarc|rbl|denied|reject.*(content|message))/i;
 
 /**
@@ -117,7 +119,7 @@ function judgeRecipient({ response, responseCode = 0 }: RecipientFault): keyof t
   // An address in the reply may contain any word.
   const words = text.replaceAll(/<[^<>]*@[^<>]*>|\S*@\S*/g, ' ');
   const isAboutUser = textDecides ? ABOUT_USER.test(words) : enhanced === MAILBOX_DISABLED;
-  const isGone = (isAboutUser && !ABOUT_US.test(words)) || ADDRESS_GONE.test(enhanced ?? '');
+  const isGone = (isAboutUser && !OTHER_REASON.test(words)) || ADDRESS_GONE.test(enhanced ?? '');
   return isGone ? 'email.bounced' : 'email.soft_bounced';
 }
 
@@ -126,7 +128,7 @@ function isRefusal(fault: SmtpFault): boolean {
   const rejected = fault.rejectedErrors ?? [];
   if (rejected.length > 0) return rejected.every((each) => judgeRecipient(each) !== 'email.delivery_delayed');
   const code = fault.responseCode;
-  // No code: nodemailer rejected it before sending, for its size or an invalid address.
+  // No code: nodemailer rejected the message before sending, for its size or an invalid address.
   return code === undefined || (isPermanent(code) && !LOGIN_CODES.has(code));
 }
 

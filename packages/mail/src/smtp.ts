@@ -19,7 +19,8 @@ export interface SmtpOptions extends SmtpTimeouts {
  * A message counts as accepted when the server accepts it for at least one recipient. Each recipient that the
  * server rejects (5xx) or defers (4xx) is in the result. The server sends no later report about it.
  *
- * A server on another machine must offer TLS. If it does not, the message is deferred before login and mail.
+ * A server on another machine must offer TLS, unless `allowPlaintext` is true. If it does not, the message is
+ * deferred before login and mail.
  */
 export function createSmtpTransport(options: SmtpOptions): MailTransport {
   const server = requireTls(options);
@@ -68,8 +69,9 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
- * Removes two options from the URL's query, because nodemailer prefers them to ours. `secured` says that the
- * connection through a proxy already has TLS. A proxy may be on another machine, so it is no loopback.
+ * Requires TLS of a server on another machine, and of every server behind a proxy. It removes `requireTLS`
+ * and `secured` from the URL's query: nodemailer would prefer them. `secured` says that the connection
+ * through a proxy has TLS already.
  */
 function requireTls({ url, allowPlaintext = false }: SmtpOptions): { url: string; requireTLS?: true } {
   const parsed = new URL(url);

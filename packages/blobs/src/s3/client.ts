@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { BoundedCalls } from '@postrider/limits';
 
-/** Pass it to every command of a call: the abort closes the connection. */
+/** Pass these to every command of a call: the abort closes the connection. */
 export interface CommandOptions {
   readonly abortSignal: AbortSignal;
 }
@@ -14,8 +14,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 const CONNECTIONS_MAX = 64;
 
 /**
- * The SDK finds credentials, region, and the endpoint of an S3 that is not AWS. The constructor reads none of
- * them. The SDK reads them at the first call.
+ * The SDK reads credentials, region and the endpoint of an S3 that is not AWS from its own variables and
+ * files. It reads them at the first call, not in the constructor.
  */
 export class BoundedS3Client {
   readonly #sdk: S3Client;
@@ -24,7 +24,7 @@ export class BoundedS3Client {
   /** @param timeoutMs limits a call with all its tries. */
   constructor(timeoutMs: number) {
     this.#sdk = createSdkClient(timeoutMs);
-    // This limit bounds everything, even the SDK's own work after it has the credentials.
+    // The SDK's own limits bound only its requests. This limit includes credentials and pauses between tries.
     this.#calls = new BoundedCalls(timeoutMs, () => new Error(`not done in ${timeoutMs} ms`));
   }
 
@@ -49,8 +49,8 @@ function createSdkClient(timeoutMs: number): S3Client {
     maxAttempts: TRIES,
     retryMode: 'standard',
     expectContinueHeader: false, // with it, the SDK opens a new connection for each request
-    requestChecksumCalculation: 'WHEN_REQUIRED', // a put sends its SHA-256 itself
-    responseChecksumValidation: 'WHEN_REQUIRED', // a range has no checksum
+    requestChecksumCalculation: 'WHEN_REQUIRED', // our put command has the SHA-256 itself
+    responseChecksumValidation: 'WHEN_REQUIRED', // a range of an object has no checksum
     requestHandler: {
       connectionTimeout: Math.min(CONNECT_TIMEOUT_MS, tryMs),
       requestTimeout: tryMs,

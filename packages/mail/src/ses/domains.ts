@@ -23,7 +23,7 @@ export type SesDomainOptions = Pick<SesOptions, 'region' | 'timeoutMs' | 'config
 export function createSesDomains(options: SesDomainOptions): DomainProvider {
   const { region, configurationSet } = options;
   const client = new SesClient(options);
-  const attempt = async <Value>(
+  const answerOf = async <Value>(
     work: (sdk: SESv2Client, commandOptions: CommandOptions) => Promise<Value>,
   ): Promise<DomainAnswer<Value>> => {
     try {
@@ -38,7 +38,7 @@ export function createSesDomains(options: SesDomainOptions): DomainProvider {
   return {
     region,
     create: ({ domain, accountId }) =>
-      attempt(async (sdk, commandOptions) => {
+      answerOf(async (sdk, commandOptions) => {
         const { identity, isNew } = await createIdentity(sdk, domain, accountId, commandOptions);
         try {
           await setReturnPath(sdk, domain, commandOptions);
@@ -51,14 +51,14 @@ export function createSesDomains(options: SesDomainOptions): DomainProvider {
         return sendingDomain(domain, region, identity);
       }),
     get: (domain) =>
-      attempt(async (sdk, commandOptions) => {
+      answerOf(async (sdk, commandOptions) => {
         const command = new GetEmailIdentityCommand({ EmailIdentity: domain });
         const identity = await sdk.send(command, commandOptions).catch(nullIfMissing);
         if (identity === null) return null;
         if (identity.VerifiedForSendingStatus === undefined) throw unreadable(identity);
         return sendingDomain(domain, region, identity);
       }),
-    delete: (domain) => attempt((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
+    delete: (domain) => answerOf((sdk, commandOptions) => deleteIdentity(sdk, domain, commandOptions)),
     close: () => client.close(),
   };
 }

@@ -13,7 +13,7 @@ export class SesNoAnswerError extends Error {
 /**
  * Why an operation failed.
  * - `final`: SES rejects this request. The same request would fail again.
- * - `ours`: SES rejects our account, credentials or configuration, or the 4xx did not come from AWS.
+ * - `ours`: SES rejects our account, credentials or configuration. Or the answer was a 4xx that is not AWS's.
  * - `throttled`: we ask more often than SES allows. It takes no message for now.
  * - `passing`: the next attempt may succeed. The answer was a 5xx, or was missing or unreadable.
  */
@@ -23,24 +23,27 @@ export interface SesFault {
   readonly name: string | null;
   /** The text for the customer, without our inner error codes. */
   readonly sentence: string;
-  /** The code of Node, the SDK or AWS, for operators only. With a missing right, AWS's message too. */
+  /** The code of Node, the SDK or AWS, for operators only. When our user lacks a right: AWS's message too. */
   readonly code?: string;
 }
 
 const THROTTLING = /Throttl|^TooManyRequests|^RequestLimitExceeded|^SlowDown|^BandwidthLimitExceeded/;
 const TIMED_OUT = /^RequestTimeout/;
-/** Faults of our account or configuration set. Their messages name limits and pauses, no secrets. */
+/** Exceptions about our account or configuration set. Their messages name limits and pauses, no secrets. */
 const ACCOUNT = new Set([
   'AccountSuspendedException',
   'LimitExceededException',
   'NotFoundException',
   'SendingPausedException',
 ]);
-/** Their messages name our users, roles and keys. A message about the signature quotes the session token. */
+/**
+ * Exceptions about our credentials. Their messages name our users, roles and keys. A message about the
+ * signature quotes the session token.
+ */
 const CREDENTIALS =
   /^(AccessDenied|ExpiredToken|IncompleteSignature|InvalidAccessKeyId|InvalidClientTokenId|InvalidSignature|MissingAuthenticationToken|NotAuthorized|OptInRequired|RequestExpired|RequestInTheFuture|SignatureDoesNotMatch|UnrecognizedClient)/;
 
-/** Their messages name the action that our user or role lacks. */
+/** Exceptions about a missing right. Their messages name the action that our user or role may not do. */
 const DENIED = /^(AccessDenied|NotAuthorized)/;
 
 /** The SDK throws this for network faults, for its own faults, and for an answer that it cannot parse. */

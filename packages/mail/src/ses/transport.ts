@@ -12,9 +12,9 @@ import { readFault, unreadable } from './fault.ts';
 const EMAIL_ID = 'email_id';
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_MessageTag.html */
 const TAG_PART = /^[A-Za-z0-9_-]{1,256}$/;
-/** SES may answer so when the quota of a day is used up. */
+/** SES may answer with this exception when the quota of a day is used up. */
 const DAILY_QUOTA = 'LimitExceededException';
-/** SES limits other kinds of tags to 50. It states no limit for these. */
+/** SES limits the tags of its resources to 50. It states no limit for the tags of a message. */
 const TAGS_MAX = 50;
 
 /**
@@ -67,7 +67,7 @@ function sendRequest(
 
 /**
  * Our id and the customer's tags. The first tag of each name counts. A tag that SES would reject is left out,
- * so that a label cannot make a message fail. The API still shows it.
+ * so that a label cannot make a message fail. Our API still shows this tag.
  */
 function emailTags({ emailId, tags }: Pick<AddressedMessage, 'emailId' | 'tags'>): MessageTag[] {
   const byName = new Map<string, string>([[EMAIL_ID, emailId]]);

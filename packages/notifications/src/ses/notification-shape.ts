@@ -5,8 +5,8 @@ import { z } from 'zod';
  * notifications (`notificationType`). Source: Amazon SES Developer Guide, "Contents of event data that Amazon
  * SES publishes to Amazon SNS" and "Amazon SNS notification contents for Amazon SES".
  *
- * SES may add fields and values at any time. So this schema never rejects. A missing field, or one with
- * another type, becomes null or an empty list. Unlisted fields are ignored.
+ * SES may add fields and values at any time. So this schema rejects no JSON object. A missing field, or one
+ * with another type, becomes null or an empty list. Unlisted fields are ignored.
  */
 
 /** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8 form. */
@@ -17,7 +17,7 @@ function storable(text: string): string {
 export const text = z.string().min(1).transform(storable).nullable().catch(null);
 export const texts = z.array(text).catch([]);
 
-/** True when a program opened or clicked. SES says `Likely` or `Unlikely` since 2026-08. Null: unknown. */
+/** True: a program opened or clicked. Since 2026-08, SES says `Likely` or `Unlikely`. Null: unknown. */
 const isBotEvent = z
   .union([z.boolean(), z.enum(['Likely', 'Unlikely']).transform((word) => word === 'Likely')])
   .nullable()
@@ -66,7 +66,7 @@ export const notification = z.object({
 export type SesNotification = z.infer<typeof notification>;
 export type SesRecipient = z.infer<typeof recipient>;
 
-/** Never throws. @returns null when the text is not JSON of this shape, such as a notice in plain text. */
+/** Never throws. @returns null when the text is not JSON of this shape, such as SES's set-up notice. */
 export function parsedAs<Shape>(schema: z.ZodType<Shape>, messageText: string): Shape | null {
   try {
     return schema.safeParse(JSON.parse(messageText)).data ?? null;

@@ -68,7 +68,7 @@ function locationOf(
 /** A message never consists of Base64 alone: SES adds headers, and these contain colons. */
 const BASE64 = /^[A-Za-z0-9+/=\r\n]+$/;
 
-/** The receipt rule chooses the encoding. The notification may not name it. */
+/** The receipt rule chooses the encoding. The notification does not always name it. */
 function bytesOf(content: string): Buffer {
   return Buffer.from(content, BASE64.test(content) ? 'base64' : 'utf8');
 }

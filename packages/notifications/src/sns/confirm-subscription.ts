@@ -4,7 +4,7 @@ import { parseSubscribeUrl } from './pinned-urls.ts';
 
 export type Confirmation =
   | { readonly kind: 'confirmed' }
-  /** Permanent: the URL does not confirm this topic, so no request was made. Or SNS answered 4xx, not 429. */
+  /** Permanent: the URL is not for this SNS topic, so no request was made. Or SNS answered 4xx, not 429. */
   | { readonly kind: 'refused'; readonly why: string }
   /** Temporary: no answer, 429, 5xx or a redirect. Answer 5xx to SNS: it then repeats its request. */
   | { readonly kind: 'unavailable'; readonly why: string };
@@ -13,7 +13,7 @@ export type Confirmation =
  * Confirms a subscription with a request to the URL that SNS sent. It first checks that the URL is SNS's, and
  * never sends a request to another host.
  *
- * @param envelope a message of an allowed topic with a verified signature: see `authenticateSns`.
+ * @param envelope a message of an allowed SNS topic with a verified signature: see `authenticateSns`.
  */
 export async function confirmSubscription(
   envelope: SnsSubscriptionConfirmation,

@@ -1,6 +1,6 @@
 /**
  * Makes one GET with its own time limit. It follows no redirects, does not retry, and limits the answer's
- * size. The URL is always an address of SNS. It rejects only for a fault of this machine.
+ * size. The URL is always an address of SNS. The promise rejects only for a fault of this machine.
  */
 export type HttpsGet = (url: URL) => Promise<HttpsAnswer>;
 

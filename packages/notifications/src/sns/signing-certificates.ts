@@ -15,7 +15,7 @@ export type CertificateAnswer =
 
 /** A day. An address always has the same certificate, but AWS may withdraw it. */
 const KEPT_MS = 24 * 60 * 60_000;
-/** Long enough that forged messages cause few requests. SNS makes its next attempt later. */
+/** Long enough that forged messages cause few requests. SNS repeats a refused message later: after 20 s. */
 const FAILURE_KEPT_MS = 5_000;
 /** Each region uses one or two certificates at a time. */
 const CERTIFICATES_MAX = 32;
