@@ -1,4 +1,5 @@
-// On Node 18, an import of `hash` by name fails. The bundle must load there to say that Node is too old.
+// Node 18 has no `hash`, and an import of it by name fails. But each bundle must load there, to say that Node
+// is too old.
 import * as crypto from 'node:crypto';
 
 export const KEY_KINDS = ['live', 'test'] as const;

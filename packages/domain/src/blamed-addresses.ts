@@ -7,7 +7,7 @@ export interface BlamedAddress {
   readonly reason: 'bounce' | 'complaint';
 }
 
-/** The local part of such a recipient decides the result: see docs/api.md, "The sandbox provider". */
+/** At this domain, the local part of a recipient decides the result: docs/api.md, "The sandbox provider". */
 export const SANDBOX_RECIPIENT_DOMAIN = 'sandbox.postrider.example';
 
 const REASONS = new Map<string, BlamedAddress['reason']>([
@@ -15,7 +15,7 @@ const REASONS = new Map<string, BlamedAddress['reason']>([
   ['email.complained', 'complaint'],
 ]);
 
-/** The addresses that bounced or complained, from a report in the provider's answer (contract 6.1). */
+/** The addresses that bounced or complained, from a notification in the provider's answer (contract 6.1). */
 export function blamedAddresses({ type, recipients, detail }: ProviderNotification): BlamedAddress[] {
   const reason = REASONS.get(type);
   // `not-spam` withdraws a complaint (RFC 6430).
@@ -24,8 +24,8 @@ export function blamedAddresses({ type, recipients, detail }: ProviderNotificati
 }
 
 /**
- * The addresses to suppress after these reports: each once, as `plainAddress` writes it. A complaint outranks
- * a bounce. Sandbox recipients are left out, so that a customer can use them again.
+ * The addresses to suppress: each once, as `plainAddress` writes it. A complaint outranks a bounce. Sandbox
+ * recipients are left out, so that a customer can use them again.
  */
 export function addressesToSuppress(blamed: readonly BlamedAddress[]): BlamedAddress[] {
   const reasons = new Map<string, BlamedAddress['reason']>();

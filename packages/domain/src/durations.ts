@@ -16,7 +16,7 @@ export interface Durations {
   readonly slowestMs: number;
 }
 
-/** Adds histograms up. */
+/** Adds the counts of each bucket, and keeps the longest duration. */
 export function addDurations(all: readonly Durations[]): Durations {
   return {
     counts: Array.from({ length: DURATION_BOUNDS_MS.length + 1 }, (_, bucket) =>
@@ -27,8 +27,8 @@ export function addDurations(all: readonly Durations[]): Durations {
 }
 
 /**
- * The duration in milliseconds that 95 of 100 attempts do not exceed, or null without attempts. Durations
- * count as spread evenly over their bucket.
+ * The duration in milliseconds that 95 of 100 attempts do not exceed, or null without attempts. It assumes
+ * that durations are spread evenly within their bucket.
  */
 export function p95Of({ counts, slowestMs }: Durations): number | null {
   const rank = 0.95 * counts.reduce((sum, count) => sum + count, 0);

@@ -17,7 +17,7 @@ export interface AttachmentDraft {
   readonly contentId: string | null;
 }
 
-/** Padding and unused bits are in the last four characters (RFC 4648 3.5). */
+/** Characters of a base64 group. Padding and unused bits are only in the last group (RFC 4648 3.5). */
 const QUANTUM = 4;
 
 /** Accepts one encoding per value: the alphabet of RFC 4648 section 4, padded, on one line. */

@@ -44,7 +44,7 @@ export type EmailDraftParse =
   | {
       readonly ok: false;
       readonly faults: readonly DraftFault[];
-      /** The requested topic, if its id is well-formed. A missing topic is a separate fault. */
+      /** The requested topic, if its id is well-formed. `faults` does not say whether the account has it. */
       readonly topicId: TopicId | null;
     };
 
@@ -52,7 +52,7 @@ const unsupported = z
   .union([z.null(), z.array(z.unknown()).max(0)])
   .optional()
   .meta({ description: 'Not supported.' });
-/** Fields that change the message or its time, which this version does not support. */
+/** Fields of Resend that this version does not support. Null or an empty list is accepted. */
 const UNSUPPORTED = { scheduled_at: unsupported, template: unsupported };
 
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
@@ -79,6 +79,7 @@ const optionalText = z
   .nullish()
   .transform((text) => text ?? null);
 
+// Not `z.record`: it would drop a header named `__proto__` instead of reporting it.
 const headers = z
   .preprocess(
     (written) => written ?? {},
@@ -90,10 +91,9 @@ const headers = z
       return faults.length > 0 ? z.NEVER : (written as Record<string, string>);
     }),
   )
-  // `z.record` would drop a header named `__proto__`, which is a fault.
   .meta(headersSchema());
 
-/** A malformed id and an unknown id are the same fault. */
+/** The fault of a malformed id, and of an id that the account does not have. */
 export const UNKNOWN_TOPIC = 'is not a topic of this account';
 
 const topicId = z
@@ -161,7 +161,8 @@ export function parseEmailDraft(body: unknown): EmailDraftParse {
 }
 
 /**
- * The addresses that need SMTPUTF8 (RFC 6531): their local part is not ASCII. Not every mail provider has it.
+ * The addresses that need SMTPUTF8 (RFC 6531), which not every mail provider has: their local part is not
+ * ASCII. A parsed address has its domain in ASCII.
  *
  * @returns one fault for each address, with its path.
  */
@@ -207,7 +208,7 @@ function wholeMessageFaults(body: Record<string, unknown>): FieldFault[] {
   return [...faults, ...refused.map((field) => ({ field, message: 'is not supported' }))];
 }
 
-/** Contract 8: one message including its attachments in base64. */
+/** Contract 8 limits the size of one message, including its attachments in base64. */
 function sizeFault({ html, text, attachments }: Record<string, unknown>): FieldFault | null {
   const bodies = byteLength(html) + byteLength(text);
   if (bodies > LIMITS.messageBytes) {

@@ -33,7 +33,7 @@ const EMPTY_DETAIL = Object.fromEntries(
   Object.keys(notificationDetail.shape).map((key) => [key, null]),
 ) as NotificationDetail;
 
-/** A notification's detail, with keys in the contract's order. Unknown keys are null. */
+/** A notification's detail, with keys in the contract's order. Keys that are not in `known` are null. */
 export function notificationDetailOf(known: Partial<NotificationDetail>): NotificationDetail {
   return { ...EMPTY_DETAIL, ...known };
 }
@@ -45,7 +45,7 @@ const providerNotification = z.strictObject({
   detail: notificationDetail,
 });
 
-/** `machine`: probably a program opened or clicked, not a person. Null: the provider does not say. */
+/** `machine` is true when probably a program opened or clicked. Null: the provider does not say. */
 const trackedNotification = providerNotification.extend({ machine: z.boolean().nullable() });
 
 const unsubscribed = z

@@ -26,6 +26,7 @@ export function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
 
 /** Cuts a long name, so that the answer stays small. Every valid name is shorter. */
 function cut(name: string): string {
+  // A character has at most two code units.
   const head = Array.from(name.slice(0, 2 * NAME_LENGTH_MAX))
     .slice(0, NAME_LENGTH_MAX)
     .join('');

@@ -13,7 +13,7 @@ export interface HealthChange {
   readonly failingSince: Date | null;
   /** null: the webhook fails, or it is not known when it recovered. */
   readonly recoveredAt: Date | null;
-  /** How the last attempt failed, or why a delivery was refused since. null: it is well, or none is known. */
+  /** Why the last attempt failed, or why a later delivery was refused. null: it is well, or none is known. */
   readonly lastError: string | null;
   /** Counted up to DEAD_LETTERS_IN_NOTICE_MAX. */
   readonly deadLetters: number;
@@ -31,7 +31,7 @@ export interface NoticeAddresses {
   readonly to: string;
 }
 
-/** How long dead letters are kept, and how many of a webhook. */
+/** How long dead letters are kept, and how many of each webhook. */
 export interface DeadLetterRetention {
   readonly days: number;
   readonly perWebhookMax: number;
@@ -39,7 +39,10 @@ export interface DeadLetterRetention {
 
 /** Counting a thousand rows of an index takes less than a millisecond. */
 export const DEAD_LETTERS_IN_NOTICE_MAX = 1_000;
-/** The attempts of an event last about an hour, so events from before the failure may be undelivered. */
+/**
+ * The recovery that the mail suggests begins this long before the failure. The attempts of an event last
+ * about an hour, so an event from before the failure may be undelivered.
+ */
 const RECOVERED_BEFORE_MS = 3_600_000;
 
 /** The mail to an account about one of its webhooks. */

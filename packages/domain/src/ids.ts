@@ -61,7 +61,7 @@ export function newId<N extends Noun>(noun: N, clock: Clock): Id<N> {
   return `${PREFIXES[noun]}_${ulid(clock.now().getTime(), randomFraction).toLowerCase()}` as Id<N>;
 }
 
-/** @returns null when `text` cannot be an id. It then counts as missing, without a query. */
+/** @returns null when `text` cannot be an id. The caller then needs no query: nothing has this id. */
 export function parseId<N extends Noun>(noun: N, text: string): Id<N> | null {
   const prefix = `${PREFIXES[noun]}_`;
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length)) ? (text as Id<N>) : null;

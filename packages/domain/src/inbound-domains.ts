@@ -1,9 +1,9 @@
 const SANDBOX_INBOUND_DOMAINS = ['inbound.postrider.example'];
 
 /**
- * Every account may have inboxes and routing rules on these domains.
+ * The domains on which every account may have inboxes and routing rules.
  *
- * @param configured undefined: not set.
+ * @param configured `INBOUND_DOMAINS`, or undefined when it is not set.
  */
 export function sharedInboundDomains(
   configured: readonly string[] | undefined,

@@ -6,8 +6,8 @@ type EmailEventName<T> = T extends `email.${infer W}` ? W : never;
 
 /**
  * The values of `last_event`, from least to most important. The provider reports in any order, and once per
- * recipient. A message only moves up this list, so it ends at the same value in any order. With equal ranks,
- * the first value stays.
+ * recipient. A message only moves to a higher rank, so it ends at the same rank in any order. With equal
+ * ranks, the first value stays.
  */
 const RANKS = new Map<string, number>(
   Object.entries({

@@ -2,7 +2,7 @@
 export const LIMITS = {
   bodyBytes: 64 * 1024,
   emailBodyBytes: 8 * 1024 * 1024,
-  /** A send over `emailBodyBytes` is refused in plain text, and over this limit with a problem document. */
+  /** A send over `emailBodyBytes` gets 413 in plain text. Over this limit, the 413 is a problem document. */
   emailBodyPlainTextBytes: 32 * 1024 * 1024,
   /** SNS sends up to 256 KiB of text, which JSON may escape. */
   snsBodyBytes: 512 * 1024,
@@ -62,7 +62,7 @@ export const LIMITS = {
   inlineImageBytes: 1024 * 1024,
   /** A received message as sent (SMTP's SIZE). */
   receivedBytes: 10 * 1024 * 1024,
-  /** Live messages per hour: from an inbox's address, and into one mail thread. */
+  /** Messages that live keys send per hour: from an inbox's address, and into one mail thread. */
   inboxSendsPerHour: 60,
   threadSendsPerHour: 10,
   /** Addresses of a received Reply-To that one reply goes to. */

@@ -33,7 +33,7 @@ export type ProviderResult =
        * server rejected or deferred.
        */
       readonly notifications: readonly ProviderNotification[];
-      /** Recipients that the server deferred, while it accepted the message for others. Absent: none. */
+      /** Recipients that the server deferred. It accepted the message for other recipients. Absent: none. */
       readonly deferred?: readonly string[];
     }
   /** The provider rejects the message for good. */
@@ -64,7 +64,7 @@ export interface MailProgress {
   readonly attempt: number;
   /** The recipients of this attempt. */
   readonly recipients: readonly string[];
-  /** The provider has accepted the message before. These recipients were deferred. */
+  /** True: an earlier attempt was accepted, and `recipients` are those that it deferred. */
   readonly isRest: boolean;
   /** Earlier attempts that the provider did not confirm. */
   readonly unconfirmed: number;
@@ -74,12 +74,12 @@ export interface MailProgress {
 export interface NextAttempt {
   readonly delayMs: number;
   /**
-   * Attempts that count so far, from the one that the provider accepted, if any. The next delay follows this
-   * number.
+   * Attempts so far, without throttled ones. When the provider accepts the message, that attempt counts as
+   * the first. The retry schedule goes on from this number.
    */
   readonly attempts: number;
   readonly unconfirmed: number;
-  /** The recipients that are left, when the provider has accepted the message for the others. Null: all. */
+  /** The deferred recipients, when the provider has accepted the message for the others. Null: all. */
   readonly rest: readonly string[] | null;
 }
 
@@ -88,7 +88,7 @@ interface WithNotifications {
 }
 
 export type MailOutcome =
-  /** `next` is for deferred recipients. */
+  /** `next` is for the deferred recipients. Null: there are none, or the schedule has no further attempt. */
   | ({
       readonly kind: 'sent';
       readonly providerMessageId: string | null;
@@ -98,9 +98,9 @@ export type MailOutcome =
   | ({ readonly kind: 'failed' } & MailFault & WithNotifications);
 
 /**
- * Each attempt that the provider did not confirm may have made a copy. So there are at most three. The
- * second and the third come after the longest delay of the schedule: a provider that is away for an hour
- * loses no message.
+ * Each attempt that the provider did not confirm may have made a copy. So there are at most three such
+ * attempts. The second and the third come after the longest delay of the schedule: a provider that is away
+ * for an hour loses no message.
  */
 const UNCONFIRMED_MAX = 3;
 /**
@@ -183,6 +183,7 @@ function failed(
   notifications: readonly ProviderNotification[] = [],
 ): MailOutcome {
   const words = unconfirmed > 0 ? `${error}; an attempt without an answer may have delivered it` : error;
+  // A message with a rest has `email.sent` and gets no `email.failed`. So each recipient needs an event.
   const named = new Set(notifications.flatMap((each) => each.recipients.map(plainAddress)));
   const unnamed = isRest ? recipients.filter((address) => !named.has(plainAddress(address))) : [];
   const bounces = notificationsOf('email.soft_bounced', unnamed, words);

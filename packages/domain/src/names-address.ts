@@ -5,7 +5,7 @@ import { plainAddress } from './plain-address.ts';
 /** No match begins behind a backslash. Otherwise each quote of `\"\"\"` could begin a long match. */
 const QUOTED_LOCAL_PARTS = /(?<!\\)"(?:[^"\\]|\\.){1,998}"(?=@)/gu;
 
-/** The last character may belong to a local part. */
+/** Matches a text when its last character may belong to a local part. */
 const ENDS_AS_LOCAL_PART = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}_.%+-]$/u;
 
 /**

@@ -3,7 +3,7 @@ import { createSecretBox } from './secret-box.ts';
 
 const KEY_BYTES = 32;
 const KEY_ID_BYTES = 4;
-/** The longest address has 998 bytes. With escapes its token has 2,800 characters. */
+/** The longest text holds an address of 998 bytes. With JSON's escapes its token has 2,800 characters. */
 const TOKEN_LENGTH_MAX = 4096;
 
 /**

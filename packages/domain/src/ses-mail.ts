@@ -5,11 +5,11 @@ export interface SesMail {
   /** The envelope's sender. Empty for the null sender. */
   readonly source: string;
   /**
-   * The envelope recipients that the receipt rule matched. Not `mail.destination`: the sender controls
-   * headers.
+   * The envelope recipients that the receipt rule matched. Not `mail.destination`: it comes from headers,
+   * which the sender controls.
    */
   readonly recipients: readonly string[];
-  /** `spamVerdict` and its like, `{status}` or null, and `dmarcPolicy`. */
+  /** SES's five verdicts, such as `spamVerdict`, each `{ status }` or null; and the text `dmarcPolicy`. */
   readonly verdicts: object;
   /** The content from the SNS action, or the object that the S3 action stored. */
   readonly location:

@@ -22,8 +22,8 @@ export interface StoreCharge {
 
 /**
  * One queue of waiting charges per key. Each key has one request to the store in flight, for many waiting
- * charges together: forty requests at once take two statements, not forty in a row. Each charge gets the
- * answer that it would get alone, in order of arrival.
+ * charges together: forty charges at once take two requests, not forty in a row. Each charge gets the answer
+ * that it would get alone, in order of arrival.
  */
 export class ChargeQueues {
   readonly #ask: (charge: StoreCharge) => Promise<boolean>;
@@ -87,8 +87,9 @@ export class ChargeQueues {
 /** Removes charges that need no answer from the store. @returns true when charges are left. */
 function settleKnown(key: string, queue: WaitingCharge[], spent: SpentWindows): boolean {
   const waiting = queue.filter(({ cost, limit, overdue, answer }) => {
-    if (overdue.aborted) return false; // answered already
-    if (!spent.refuses(key, Math.max(1, cost), limit)) return true;
+    if (overdue.aborted) return false; // the caller of `charge` has stopped waiting
+    const costMin = Math.max(1, cost); // a peek asks whether a charge of 1 would fit
+    if (!spent.refuses(key, costMin, limit)) return true;
     answer(false);
     return false;
   });

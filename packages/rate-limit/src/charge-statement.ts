@@ -14,8 +14,8 @@
  *
  * An allowed charge returns one row with `allowed`, the use of the window, and its remaining time. A refused
  * charge returns at most one row: a lower bound of the use, and the remaining time at the start of the
- * statement. It comes from the statement's snapshot, so it may be older than the row that decided, or
- * missing. Use never falls in an open window.
+ * statement. The row comes from the statement's snapshot. So it may be missing, or older than the row that
+ * decided. The use of an open window never falls, so an older use is a lower bound.
  */
 export const CHARGE_STATEMENT = `
 with charged as (

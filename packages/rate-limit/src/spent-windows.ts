@@ -1,6 +1,6 @@
 /** The known state of one key's open window. */
 interface SpentWindow {
-  /** A lower bound. */
+  /** The cost of all charges in the window is at least this. Other processes charge the same window. */
   readonly used: number;
   /** Milliseconds of the monotonic clock. */
   readonly endsAt: number;
@@ -10,8 +10,8 @@ interface SpentWindow {
 const WINDOWS_MAX = 10_000;
 
 /**
- * The last known windows. Use never falls in an open window. So a charge that did not fit cannot fit before
- * the window ends, and the store need not be asked.
+ * The last known windows. The use of an open window never falls. So a charge that did not fit cannot fit
+ * before the window ends, and the store need not be asked.
  */
 export class SpentWindows {
   readonly #now: () => number;
@@ -41,7 +41,7 @@ export class SpentWindows {
     if (this.#windows.size > WINDOWS_MAX && oldest !== undefined) this.#windows.delete(oldest);
   }
 
-  /** A lower bound. */
+  /** A lower bound of the use; 0 when no open window is known. */
   #used(key: string): number {
     const window = this.#windows.get(key);
     if (window === undefined || window.endsAt > this.#now()) return window?.used ?? 0;
