@@ -70,6 +70,7 @@ function uniqueNameFor(file: string): string {
   return `${file}.${process.pid}-${Math.random().toString(36).slice(2)}`;
 }
 
+/** Writes the text to a draft beside `file`. `place` links or renames the draft to `file`. */
 function fromDraft<T>(file: string, text: string, mode: number, place: (draft: string) => T): T {
   const draft = uniqueNameFor(file);
   try {

@@ -51,17 +51,18 @@ export function cutHeader(raw: Buffer): CutMessage {
     headerBytes += field.length;
     headerLines += lines;
   }
-  const bytes = headerBytes === start ? raw : Buffer.concat([...kept, raw.subarray(start)]);
+  const isUnchanged = headerBytes === start;
+  const bytes = isUnchanged ? raw : Buffer.concat([...kept, raw.subarray(start)]);
   return { bytes, headerBytes, isCut };
 }
 
-/** Cuts a field before a comma if it has one: half an address could look like another one. */
+/** Cuts a field before a comma if it has one: half an address could look like another address. */
 function cutField(field: Buffer): Buffer {
   if (field.length <= FIELD_BYTES_MAX) return field;
   const endMax = FIELD_BYTES_MAX - CRLF.length;
   const comma = field.lastIndexOf(',', endMax, 'latin1');
   let end = comma === -1 ? endMax : comma;
-  // A line end before ours would make an empty line, which ends the header.
+  // A line end before our CRLF would make an empty line, which ends the header.
   while (field[end - 1] === CR || field[end - 1] === LF) end -= 1;
   return Buffer.concat([field.subarray(0, end), CRLF]);
 }

@@ -31,10 +31,10 @@ export const LINE_CHARACTERS_MAX = 998;
 export const HTML_CHARACTERS_MAX = 512 * 1024;
 
 /**
- * Steps to convert the HTML of a message, as `conversionSteps` counts them. At this limit it takes 1 to 4 s.
- * HTML of 512 KiB may stand in 7 quotes, and HTML of 40 KiB in 100.
+ * Steps to convert the HTML of a message, as `conversionSteps` counts them. At this limit the conversion
+ * takes 1 to 4 s. It allows HTML of 512 KiB inside 7 nested quotes, and 40 KiB inside 100.
  */
 export const HTML_STEPS_MAX = 8 * HTML_CHARACTERS_MAX;
 
-/** Characters of a text that is longer than its message: `<hr>`, 4 bytes, becomes 80 dashes. */
+/** Characters of converted text that is longer than its message: `<hr>`, 4 bytes, becomes 80 dashes. */
 export const LONGER_TEXT_CHARACTERS_MAX = 256 * 1024;

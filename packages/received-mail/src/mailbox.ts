@@ -24,7 +24,7 @@ export function comparableAddress(address: string): string {
   return `${address.slice(0, domainAt).toLowerCase()}${domainToASCII(domain) || domain}`;
 }
 
-/** A reader would decode a name with `=?` a second time, so it needs quotes. */
+/** A mail program would decode a name with `=?` a second time, so such a name needs quotes. */
 function needsQuotes(name: string): boolean {
   return !ATOMS.test(name) || name.includes('=?');
 }

@@ -8,7 +8,10 @@ import type { ParsedMessage } from './parsed-message.ts';
  */
 export type MessageParserOptions = ThreadPoolOptions;
 
-/** A message that ended two threads. Its raw bytes are stored. It has no author, so it is held. */
+/**
+ * Stands for a message that ended two worker threads. Its raw bytes are stored. It has no author, so it is
+ * held.
+ */
 const UNREAD: ParsedMessage = {
   messageId: null,
   inReplyTo: null,

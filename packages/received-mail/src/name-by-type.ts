@@ -5,7 +5,10 @@ import { FIELD_BYTES_MAX } from './limits.ts';
 /** Characters of a name. A file system takes 255 bytes, and a character may have four. */
 const SUBJECT_CHARACTERS_MAX = 60;
 
-/** Names a file that has none: a message after its subject, as mail programs do when they save one. */
+/**
+ * Names an attachment that has no name: a message after its subject, as mail programs do when they save a
+ * message. Null: this type gives no name.
+ */
 export function nameByType(contentType: string, content: Buffer): string | null {
   switch (contentType) {
     case 'message/rfc822':
@@ -21,6 +24,7 @@ export function nameByType(contentType: string, content: Buffer): string | null 
 
 /** The subject as a name on every file system: no `/`, no `:`, no invisible character, no dot at an end. */
 function subjectOf(message: Buffer): string {
+  // With a line end in front, an empty first line also ends the header.
   const [header = ''] = `\n${message.toString('latin1', 0, FIELD_BYTES_MAX)}`.split(/\n\r?\n/, 1);
   const [line] = /^subject[ \t]*:.*(?:\r?\n[ \t].*)*/im.exec(header) ?? [];
   if (line === undefined) return '';

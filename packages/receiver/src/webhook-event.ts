@@ -35,6 +35,7 @@ export interface TrackedNotification extends ProviderNotification {
   machine: boolean | null;
 }
 
+/** `data` of `email.unsubscribed`. */
 export interface Unsubscribed {
   email_id: null;
   to: string;

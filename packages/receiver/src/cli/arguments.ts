@@ -4,18 +4,18 @@ import type { Io } from './io.ts';
 /** The options of a command, as `parseArgs` takes them. */
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
-/** The options that are given. */
+/** The values of the options that the user gave. */
 export type Arguments<O extends Options> = {
   readonly [K in keyof O]?: O[K]['type'] extends 'string' ? string : boolean;
 };
 
-/** @throws UsageError unless it is an absolute URL of http or https. */
+/** @throws UsageError unless `text` is an absolute URL of http or https. */
 export function httpUrl(option: string, text: string): URL {
   try {
     const url = new URL(text); // Node 20 has no URL.parse
     if (url.protocol === 'http:' || url.protocol === 'https:') return url;
   } catch {
-    // answered below
+    // the error below says so
   }
   throw new UsageError(`${option} must be a URL that begins with http:// or https://, not ${text}`);
 }
@@ -25,7 +25,7 @@ export function fromEnvironment(name: string, { env }: Io): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
 
-/** @returns undefined when neither the option nor the environment has one. */
+/** @returns undefined when neither the option nor the environment has a secret. */
 export function signingSecret(given: string | undefined, io: Io): string | undefined {
   const variable = 'POSTRIDER_WEBHOOK_SECRET';
   const [name, secret] =

@@ -61,7 +61,8 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | null>
   return size > BODY_BYTES_MAX ? null : Buffer.concat(chunks);
 }
 
-/** @param raw names and values in turn, as in `rawHeaders` */
+/** Removes `OWN_HEADERS`. @param raw names and values in turn, as in `rawHeaders` */
 function endToEnd(raw: readonly string[]): string[] {
-  return raw.filter((_, index) => !OWN_HEADERS.has((raw[index - (index % 2)] ?? '').toLowerCase()));
+  const nameAt = (index: number) => (raw[index - (index % 2)] ?? '').toLowerCase();
+  return raw.filter((_, index) => !OWN_HEADERS.has(nameAt(index)));
 }

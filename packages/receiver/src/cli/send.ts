@@ -18,20 +18,20 @@ export const SEND_OPTIONS = {
 
 type SendArguments = Arguments<typeof SEND_OPTIONS>;
 
-/** Twice the window that the contract recommends (6.3). */
+/** Twice the age up to which a handler should accept a signature (contract 6.3). */
 const LATE_MS = 600_000;
 
 /** Posts a sample, as an attempt of the service would. @returns whether each answer was the right one. */
 export async function send(given: SendArguments, io: Io): Promise<boolean> {
   const { sample, target, secret, prefix } = checked(given, io);
   const event = newEvent(sample, new Date());
-  const isGenuine = given['wrong-signature'] !== true && given.late !== true;
+  const isValid = given['wrong-signature'] !== true && given.late !== true;
   const answers: boolean[] = [];
   for (let request = 0; request < (given.twice === true ? 2 : 1); request += 1) {
     const at = new Date(Date.now() - (given.late === true ? LATE_MS : 0));
     const signedWith = given['wrong-signature'] === true ? newSecret() : secret;
     const { status, text } = await attempt(event, { target, secret: signedWith, prefix, at }, io);
-    const [isRight, words] = isGenuine ? judgeGenuine(status) : judgeForged(status);
+    const [isRight, words] = isValid ? judgeValid(status) : judgeInvalid(status);
     io.print(escapeUnprintable(`${event.type} ${event.id}: answered ${status}: ${words}`));
     if (!isRight && text !== '') io.print(escapeUnprintable(`  ${text}`));
     answers.push(isRight);
@@ -52,14 +52,15 @@ function checked(given: SendArguments, io: Io) {
 
 type Judgement = readonly [isRight: boolean, words: string];
 
-/** The reactions of the service to an answer (contract 6.4). */
-function judgeGenuine(status: number): Judgement {
+/** The reactions of the service to the answer to a valid request (contract 6.4). */
+function judgeValid(status: number): Judgement {
   if (status >= 200 && status < 300) return [true, 'taken, no further attempts'];
   if (status === 410) return [false, 'a dead letter at once'];
   return [false, 'Postrider would try again after 30 s'];
 }
 
-function judgeForged(status: number): Judgement {
+/** A handler must refuse a request with a wrong signature or an old time. */
+function judgeInvalid(status: number): Judgement {
   if (status >= 400 && status < 500) return [true, 'refused, as it should be'];
   if (status >= 200 && status < 300) return [false, 'taken, although the handler should refuse it'];
   return [false, 'the handler should refuse it with a 4xx'];
