@@ -54,7 +54,7 @@ interface Intake {
   isRunning: boolean;
 }
 
-/** Builds the intake of mail and adds it to its start list. @returns whether it can work now. */
+/** Builds the intake of mail and adds it to `shell.lifecycle`. @returns a check whether it can work now. */
 export function addInbound(shell: InboundParts): ReadinessCheck {
   const { config, database, lifecycle, logger, metrics } = shell;
   // Without a handler, SIGHUP ends the process. A SIGHUP before the server exists needs no work: the server

@@ -47,7 +47,7 @@ export interface InboundServerOptions {
  */
 const NEVER_OFFERED = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'];
 const TLS_VERSION_MIN = 'TLSv1.2';
-const STOP_MS = 10_000;
+const STOP_DEFAULT_MS = 10_000;
 
 /** An SMTP or LMTP server. It opens nothing before `start`. */
 export class InboundServer {
@@ -87,7 +87,7 @@ export class InboundServer {
    * Takes no new session and no new message. Resolves when the messages in flight are answered, or after
    * `remainingMs`. A client without an answer by then gets 421, and sends the message again.
    */
-  async stop(remainingMs = STOP_MS): Promise<void> {
+  async stop(remainingMs = STOP_DEFAULT_MS): Promise<void> {
     if (!this.#server.server.listening) return;
     // 0 would mean the default of smtp-server, 30 s.
     this.#server.options.closeTimeout = Math.max(1, remainingMs);
@@ -126,9 +126,9 @@ export class InboundServer {
       {
         name: this.#options.hostname,
         lmtp: this.#options.protocol === 'lmtp',
-        heloResponse: '%s',
+        heloResponse: '%s', // our host name; the default text also repeats the client's name
         authOptional: true,
-        // Providers gave out `a..b@` and `a.@`, and senders use domains with underscores.
+        // Some providers have users with addresses such as `a..b@` and `a.@`. Some domains have underscores.
         lenientAddressParsing: true,
         disabledCommands: [...NEVER_OFFERED, 'STARTTLS'],
         hideENHANCEDSTATUSCODES: false,
@@ -178,7 +178,8 @@ export class InboundServer {
   }
 
   /**
-   * Otherwise 200 idle sessions of a few addresses would stop all mail.
+   * Ends the session that has waited longest for a command. Otherwise 200 idle sessions of a few clients
+   * would stop all mail.
    *
    * @returns false when no session waits for a command
    */
@@ -259,6 +260,7 @@ export class InboundServer {
     const receiving = { sink, hostname, logger, clock, client, bytes, limits: this.#limits };
     const outcome = await receiveMessage(receiving, stream, smtpSession);
     if (outcome === null) return;
+    // LMTP wants one answer for each recipient (RFC 2033 4.2).
     const answers = protocol === 'lmtp' ? session.recipientsTaken : 1;
     const answer = outcome instanceof Refusal ? session.refuse(outcome, answers) : outcome;
     if (protocol === 'lmtp') done(null, Array<string | Error>(answers).fill(answer));
@@ -304,7 +306,7 @@ class SessionServer extends SMTPServer {
     this.connections.add(session);
     session.on('error', (error: Error) => this._onError(error));
     session.init();
-    // The socket was accepted just before `close`, and its session opened just after.
+    // The server began to close after it had accepted the socket.
     if (this._closeTimeout !== false) session.stop();
   }
 }

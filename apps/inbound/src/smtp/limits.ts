@@ -13,10 +13,10 @@ export const DEFAULT_LIMITS = {
    */
   sessionsMax: 200,
   /**
-   * Below this number, the open sessions of a client address, or of an IPv6 /64, do not count against it.
-   * From this number on, it gets 421 when it has as many sessions as are still free. One host opens at most
-   * 20 connections to another (Postfix: `smtp_destination_concurrency_limit` 20). But a large sender may
-   * have all its hosts in one /64.
+   * A client is an address or an IPv6 /64. With fewer open sessions than this, its own sessions are no reason
+   * to refuse it. From this number on, it gets 421 when it has as many sessions as are still free, or more.
+   * One host opens at most 20 connections to another (Postfix: `smtp_destination_concurrency_limit` 20). But
+   * a large sender may have all its hosts in one /64.
    */
   sessionsPerClientMin: 20,
   /**
@@ -25,8 +25,8 @@ export const DEFAULT_LIMITS = {
    */
   messagesPerSessionMax: 100,
   /**
-   * Recipients per message. A further one gets 452 4.5.3. From the contract of inbound mail. Postfix sends at
-   * most 50 at a time (`smtp_destination_recipient_limit` 50).
+   * Recipients per message, as the contract of inbound mail says. A further one gets 452 4.5.3. Postfix sends
+   * at most 50 at a time (`smtp_destination_recipient_limit` 50).
    */
   recipientsMax: 50,
   /**

@@ -11,7 +11,7 @@ import { traceHeader } from './trace-header.ts';
 
 export interface ReceivingParts {
   readonly sink: Pick<MessageSink, 'receive'>;
-  /** See `ReceivedEnvelope`. */
+  /** Shares of memory and worker threads belong to this key: an address, an IPv6 /64, or a session (LMTP). */
   readonly client: string;
   /** The memory of this message. */
   readonly bytes: HeldBytes;
@@ -21,7 +21,7 @@ export interface ReceivingParts {
   readonly logger: Logger;
 }
 
-/** The answer to the client after the message ended: the words of 250, or a refusal. */
+/** The answer to the client after the message has ended: the text of a 250, or a refusal. */
 type Answer = string | Refusal;
 
 /** Reads one whole message and passes it to the sink. Never rejects. @returns null when the client left */
@@ -38,7 +38,7 @@ export async function receiveMessage(
   const fault = await readMessage(stream, buffer, fits, limits);
   if (fault !== null) {
     buffer.release();
-    return fault === 'disconnected' ? null : faultOf(fault, limits);
+    return fault === 'disconnected' ? null : refusalOf(fault, limits);
   }
   const envelope = envelopeOf(session, receiving.client, trace.length);
   return passToSink(receiving, buffer, envelope, id);
@@ -91,7 +91,7 @@ function readMessage(
   });
 }
 
-function faultOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): Refusal {
+function refusalOf(fault: Exclude<Fault, 'disconnected'>, limits: InboundLimits): Refusal {
   switch (fault) {
     case 'size':
       return new Refusal(

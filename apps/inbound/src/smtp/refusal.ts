@@ -1,9 +1,9 @@
 /**
  * The reason of a 4xx or 5xx answer. It is a metric label, so the list is closed.
  *
- * - `unavailable`: the recipient could not be checked, or the pipeline threw or did not end in time. It may
- *   still count that message.
- * - `not_received`: the pipeline counts why.
+ * - `unavailable`: the recipient could not be checked, or the pipeline threw or did not end in time. The
+ *   pipeline may still count that message in its own metric.
+ * - `not_received`: the pipeline's metric says why.
  */
 export type RefusalReason =
   | 'command_timeout'

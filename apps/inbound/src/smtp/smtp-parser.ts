@@ -5,8 +5,8 @@ import { DataDecoder } from './data-decoder.ts';
 type Done = (error?: Error | null) => void;
 
 /**
- * Decodes message data with our `DataDecoder`. smtp-server's own takes 12 s of CPU for 10 MB of stuffed dots,
- * ours 0.1 s.
+ * Decodes message data with our `DataDecoder`. For 10 MB of stuffed dots it takes 0.1 s of CPU. The decoder
+ * of smtp-server takes 12 s.
  */
 export class SmtpParser extends SMTPStream {
   #decoder = new DataDecoder();
@@ -23,7 +23,7 @@ export class SmtpParser extends SMTPStream {
     else this._endDataMode(content, chunk.subarray(end), done);
   }
 
-  /** Waits for a slow reader. A destroyed stream accepts no more bytes, so the rest is dropped. */
+  /** Waits for a slow reader of the data. A destroyed stream accepts no more bytes: they are dropped. */
   #pass(content: Buffer, done: Done): void {
     const stream = this._dataStream;
     if (stream === null || content.length === 0 || !stream.writable || stream.write(content)) {

@@ -27,7 +27,7 @@ export function createDemonstration({ settings, prerequisites, terminal }: Demon
     () => openReceiver(settings, terminal, file, arrivals),
     ({ receiver: opened }) => opened.close(),
   );
-  const show = () =>
+  const run = () =>
     runDemonstration({
       settings,
       terminal,
@@ -41,12 +41,13 @@ export function createDemonstration({ settings, prerequisites, terminal }: Demon
         key: prerequisites.consoleKey.value.key,
       },
       receiver: receiver.value.receiver,
+      // Identifies the key in the demonstration's file, without the key itself.
       sealedWith: createHash('sha256')
         .update(prerequisites.connections().secretsKey)
         .digest('hex')
         .slice(0, 12),
     });
-  return { receiver, show: { start: show } };
+  return { receiver, show: { start: run } };
 }
 
 async function openReceiver(
@@ -54,7 +55,11 @@ async function openReceiver(
   terminal: Terminal,
   file: DemonstrationFile,
   arrivals: Arrivals,
-): Promise<{ receiver: Receiver; /** The certificates that the worker must trust. */ trustFile: string }> {
+): Promise<{
+  receiver: Receiver;
+  /** Path of the certificates that the worker must trust. */
+  trustFile: string;
+}> {
   const certificate = await makeLoopbackCertificate(systemClock.now());
   const trustFile = writeTrustFile(
     settings.dataDir,

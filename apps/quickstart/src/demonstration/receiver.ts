@@ -29,6 +29,7 @@ export interface ReceiverOptions {
 }
 
 const PATH = '/events';
+/** Event ids that the receiver keeps, to recognize an event that arrives again. */
 const REMEMBERED_MAX = 10_000;
 
 /** A model of a customer's endpoint: it reads the raw body, verifies it, answers at once and deduplicates. */

@@ -59,7 +59,7 @@ function row(process: ProcessName, setting: Setting): string {
 }
 
 function defaultCell(process: ProcessName, setting: Setting): string {
-  const words = defaultText(setting, process, null);
+  const words = defaultText(setting, process, null); // null: a computed default in words
   if (words === undefined) return setting.optional === true ? 'not set' : '**required**';
   if (words === '') return 'empty';
   return /\s/.test(words) ? words : `\`${words}\``;

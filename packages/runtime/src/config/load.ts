@@ -44,8 +44,7 @@ export function loadConfig<const P extends ProcessName>(
 }
 
 /**
- * Reads and checks all variables of the roles that `ROLES` names: those of the process itself, and of each
- * role.
+ * Reads and checks all variables of the process `all`, and those of each role that `ROLES` names.
  *
  * @throws {ConfigurationError} naming every variable that is missing or wrong, once.
  */
@@ -68,7 +67,7 @@ export function loadSharedConfig(env: Environment = environment()) {
   };
 }
 
-/** `all` has no console without keys: no user could sign in. A wrong `ROLES` gives no roles. */
+/** `ROLES=all` has no console without `CONSOLE_KEYS`: no user could sign in. A wrong `ROLES` gives none. */
 function rolesIn({ roles }: Partial<ConfigurationOf<'all'>>, env: Environment): readonly Role[] {
   if (roles !== 'all') return roles ?? [];
   return ROLES.filter((role) => role !== 'console' || env['CONSOLE_KEYS'] !== undefined);

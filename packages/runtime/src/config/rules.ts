@@ -48,7 +48,7 @@ const leaseOutlastsAttempt: Rule = ({ leaseSeconds, deliveryTimeoutMs }) =>
     ? `LEASE_SECONDS must exceed DELIVERY_TIMEOUT_MS by more than ${LEASE_MARGIN_SECONDS} s (got ${leaseSeconds} s and ${deliveryTimeoutMs} ms)`
     : undefined;
 
-/** Keeps three accounts from filling the fast lane: see `ACCOUNT_SHARE`. */
+/** Otherwise three accounts with slow endpoints could fill the fast lane: see `ACCOUNT_SHARE`. */
 const slowLaneIsAtMostTwiceTheSlots: Rule = ({ deliveryConcurrency, slowLaneConcurrency }) =>
   deliveryConcurrency !== undefined &&
   slowLaneConcurrency !== undefined &&
@@ -62,7 +62,7 @@ const certificateHasItsKey: Rule = (config) =>
     ? 'INBOUND_TLS_CERT_FILE and INBOUND_TLS_KEY_FILE are set together or not at all'
     : undefined;
 
-/** Names of headers ignore case. */
+/** Header names ignore case. */
 const signatureHeadersDiffer: Rule = ({ standardWebhooksHeaders, signatureHeaderPrefix }) =>
   standardWebhooksHeaders === true && signatureHeaderPrefix?.toLowerCase() === 'webhook'
     ? 'SIGNATURE_HEADER_PREFIX must not be webhook when STANDARD_WEBHOOKS_HEADERS=true: both name webhook-signature'

@@ -25,7 +25,7 @@ const notFound: Handler = async (_request, response) => {
   sendJson(response, 404, { status: 'not-found' });
 };
 
-/** Serves `/healthz`, `/readyz` and `/metrics` without a key or a limit. */
+/** Serves `/healthz`, `/readyz` and `/metrics` without an API key or a rate limit. */
 export class OperationsServer {
   readonly #server: Server;
   readonly #routes: ReadonlyMap<string, Handler>;

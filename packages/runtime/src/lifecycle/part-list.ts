@@ -33,7 +33,7 @@ export class PartList implements Part {
     this.#logger = logger;
   }
 
-  /** Adds a part. A part may add others while it starts; they start after it. */
+  /** Adds a part. While it starts, it may add further parts: these start after it. */
   add(name: string, part: Part): this {
     this.#parts.push({ name, part });
     return this;
@@ -67,10 +67,10 @@ export class PartList implements Part {
   }
 
   /** Stops what has begun to start. Never rejects. */
-  async stop(deadlineMs: number): Promise<void> {
+  async stop(remainingMs: number): Promise<void> {
     this.#stopping = true;
     // A monotonic clock: setting the wall clock must not move the deadline.
-    const deadline = performance.now() + deadlineMs;
+    const deadline = performance.now() + remainingMs;
     for (const { name, part } of this.#parts.slice(0, this.#begun).reverse()) {
       await this.#stopPart(name, part, Math.max(0, Math.ceil(deadline - performance.now())));
     }
@@ -90,7 +90,7 @@ export class PartList implements Part {
   }
 }
 
-/** The lists end this long before the deadline. What they share, such as connections, stops after them. */
+/** The lists stop this long before the exit. What they share, such as connections, stops after them. */
 const CLOSING_TIME_MS = 500;
 
 /** Starts lists in order, and stops them at the same time. So a slow list takes no time from another. */
@@ -100,8 +100,8 @@ export function stoppingTogether(lists: readonly PartList[]): Part {
       for (const list of lists) await list.start();
     },
     stop(remainingMs) {
-      const deadlineMs = Math.max(0, remainingMs - CLOSING_TIME_MS);
-      return Promise.all(lists.map((list) => list.stop(deadlineMs)));
+      const listsMs = Math.max(0, remainingMs - CLOSING_TIME_MS);
+      return Promise.all(lists.map((list) => list.stop(listsMs)));
     },
   };
 }

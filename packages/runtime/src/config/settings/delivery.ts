@@ -15,9 +15,10 @@ export const ATTEMPTS_PER_SLOT = 7;
  * account needs its part.
  *
  * When the endpoints of three accounts turn slow, they must not fill the fast lane. In the worst case the
- * first account was alone, and has all announced slots. The two others have a quarter each: together 1.5
- * times the announced slots. A rule of the configuration limits SLOW_LANE_CONCURRENCY to twice
- * DELIVERY_CONCURRENCY (C). So they have at most 1.5 × 4 C = 6 C of the 7 C attempts of the fast lane.
+ * first account was alone, and has all announced slots. The two others have a quarter each, so the three have
+ * 1.5 times the announced slots. C is DELIVERY_CONCURRENCY. A rule of the configuration limits
+ * SLOW_LANE_CONCURRENCY to 2 C, so there are at most 4 C announced slots. The three have at most
+ * 1.5 × 4 C = 6 C of the 7 C attempts of the fast lane.
  */
 export const ACCOUNT_SHARE = 1 / 4;
 
