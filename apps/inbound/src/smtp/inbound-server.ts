@@ -126,7 +126,7 @@ export class InboundServer {
       {
         name: this.#options.hostname,
         lmtp: this.#options.protocol === 'lmtp',
-        heloResponse: '%s', // our host name; the default text also repeats the client's name
+        heloResponse: '%s', // only our host name, without the library's greeting
         authOptional: true,
         // Some providers have users with addresses such as `a..b@` and `a.@`. Some domains have underscores.
         lenientAddressParsing: true,
