@@ -55,10 +55,10 @@ export const replayDeadLetter = statement('replay-dead-letter')`
  * Filters of a replay, beside its webhook and its time: columns of the index
  * `dead_letters_of_webhook_by_age`, each with its value. `letterFilters` makes them.
  */
-export interface ReplayFilters {
+export type ReplayFilters = {
   readonly type?: EventType;
   readonly reason?: DeadLetterReason;
-}
+};
 
 /**
  * The condition of dead letters `d`. $3 and $4: the time and the id of the first one that is too new. $6 and
