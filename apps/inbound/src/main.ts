@@ -18,7 +18,7 @@ shell.lifecycle
     start: () => requireDatabase(database.pool, (line) => logger.warn(line)),
     stop: () => Promise.all([wakeUps.close(), database.close()]),
   })
-  // This server starts before the SMTP server and stops after it. addInbound adds that below.
+  // This server starts before the SMTP server, which addInbound adds below, and stops after it.
   .add(
     'operations server',
     operationsServer(shell, () => readiness()),

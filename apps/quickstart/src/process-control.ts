@@ -8,7 +8,7 @@ const ANCESTORS_MAX = 3;
 
 /**
  * Controls this process. A closed terminal or the end of the parent npm stops it like SIGTERM. A `kill` of
- * npm ends only npm, so this process watches it.
+ * npm ends only npm, so this process watches whether npm still runs.
  *
  * @param underNpm npm started this process.
  */
@@ -23,6 +23,7 @@ export function launcherControl(underNpm: boolean): ProcessControl {
       if (underNpm) onNpmGone(stop);
     },
     exit(code) {
+      // 128 + the number of a second signal, which ends this process without stopping the others
       if (code > 128) {
         control.complain(
           'postrider: ended at once; processes that it started may still run, and the next npm start takes them over',
@@ -43,7 +44,7 @@ function onNpmGone(listener: () => void): void {
   timer.unref();
 }
 
-/** The process numbers of our ancestors up to npm. Without an npm above us: those of the nearest two. */
+/** The process numbers of our ancestors up to npm, or of the nearest two when none is called npm. */
 function ancestors(): string {
   if (process.platform !== 'linux') return String(process.ppid);
   const pids: number[] = [];

@@ -10,7 +10,7 @@ import { lastPort, readPostmaster, type Postmaster } from './postmaster-file.ts'
 
 const POLL_MS = 10;
 const READY_TIMEOUT_MS = 60_000;
-/** Another program may take the port first, and the children of a killed server need a moment to end. */
+/** A start may fail: another program takes the port first, or the children of a killed server still run. */
 const TRIES = 20;
 const RETRY_DELAY_MS = 250;
 /** A start empties a larger log. */
@@ -24,10 +24,14 @@ export interface LaunchOptions {
   /** False: a crash may lose data, but writes are faster. For tests and throw-away data only. */
   durable: boolean;
   /**
-   * Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. Not for an adopted server.
+   * Server settings, such as `{ shared_preload_libraries: 'pg_stat_statements' }`. A server that already runs
+   * does not get them.
    */
   settings?: Readonly<Record<string, string>>;
-  /** Extra environment variables of the server, for preloaded libraries. Not for an adopted server. */
+  /**
+   * Extra environment variables of the server, for preloaded libraries. A server that already runs does not
+   * get them.
+   */
   environment?: Readonly<Record<string, string>>;
 }
 

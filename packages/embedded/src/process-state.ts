@@ -12,6 +12,7 @@ export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
+    // EPERM: the process exists, as another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   return !isZombie(pid);
@@ -49,12 +50,12 @@ export async function endProcess(
 }
 
 /**
- * Identifies a process by its number and, on Linux, its start time. A later process may get the same number.
- * Returns null when it does not run.
+ * Identifies a process by its number and, on Linux, its start time: a later process may get the same number.
+ * Returns null when the process does not run.
  */
 export function processIdentity(pid: number): string | null {
   if (!isRunning(pid)) return null;
-  const startedAt = statFields(pid)[19]; // field 22 of proc(5), counted from the state
+  const startedAt = statFields(pid)[19]; // field 22 of proc(5): index 0 is the state, field 3
   return startedAt === undefined ? String(pid) : `${pid} ${startedAt}`;
 }
 

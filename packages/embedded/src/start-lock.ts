@@ -39,8 +39,8 @@ function release(file: string): void {
 }
 
 /**
- * Several waiters may see the same stale lock. Only the holder of a second lock removes it. So no waiter
- * removes a lock that another one has taken meanwhile. The second lock may become stale, too.
+ * Several waiters may see the same stale lock. Only the holder of a second lock removes the first one. So no
+ * waiter removes a lock that another waiter has just taken. `take` also removes a stale second lock.
  */
 function removeStale(file: string): void {
   const removal = `${file}.stale`;

@@ -24,7 +24,8 @@ const NAME_WORD_LENGTH_MAX = 970;
 const UNDISCLOSED_RECIPIENTS = 'undisclosed-recipients:;';
 
 /**
- * The RFC 5322 Message-ID, derived from the email's id. Both copies of a message that was sent twice have it.
+ * The RFC 5322 Message-ID, derived from the email's id. When a message is sent twice, both copies have the
+ * same Message-ID.
  */
 export function messageIdOf(message: Pick<AddressedMessage, 'emailId' | 'from'>): string {
   return `<${message.emailId}@${senderDomain(message.from)}>`;
@@ -73,6 +74,7 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
   return { envelope, recipients, bytes: composed.message };
 }
 
+/** `message.only` holds the recipients that did not get the message yet. Null: all of them. */
 function recipientsByField(message: AddressedMessage): ComposedMessage['recipients'] {
   const only = message.only === null ? null : new Set(plainAddresses(message.only));
   const seen = new Set<string>();
@@ -100,8 +102,8 @@ function headersOf(message: AddressedMessage): [string, string][] {
  * both. A `List-Unsubscribe-Post` alone names no URL: ours replaces it.
  */
 function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [string, string][] {
-  const own = Object.keys(headers).some((name) => name.toLowerCase() === 'list-unsubscribe');
-  if (unsubscribeUrl === null || own) return [];
+  const customerHasOne = Object.keys(headers).some((name) => name.toLowerCase() === 'list-unsubscribe');
+  if (unsubscribeUrl === null || customerHasOne) return [];
   return [
     ['List-Unsubscribe', `<${unsubscribeUrl}>`],
     ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
@@ -109,10 +111,10 @@ function unsubscribeHeaders({ headers, unsubscribeUrl }: AddressedMessage): [str
 }
 
 /**
- * Writes each line end as CRLF. A lone CR or LF is none in mail (RFC 5322 2.3): servers refuse it, or read it
- * in different ways.
+ * Writes each line end as CRLF. In mail, a lone CR or LF is no line end (RFC 5322 2.3): servers refuse it, or
+ * read it in different ways.
  *
- * It works on bytes. `replaceAll` keeps an object for each match: 250 MiB for 5 MiB of LF.
+ * It works on bytes, because `replaceAll` keeps an object for each match: 250 MiB for 5 MiB of LF.
  */
 function withCrlf(text: string): string {
   if (!/\r(?!\n)|(?<!\r)\n/.test(text)) return text;
@@ -139,7 +141,7 @@ function singleSpaced(text: string): string {
 
 /** Returns the name, or '' when a word is too long for a header line. Names are folded at spaces. */
 function foldableName(name: string): string {
-  // The composer escapes quotes and backslashes, so such a word grows.
+  // The composer escapes quotes and backslashes, so a word with them becomes longer.
   const words = name.replaceAll(/["\\]/g, '\\$&').split(' ');
   return words.every(({ length }) => length <= NAME_WORD_LENGTH_MAX) ? name : '';
 }

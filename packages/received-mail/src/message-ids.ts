@@ -1,7 +1,8 @@
 import { isMessageId, messageIdsIn } from '@postrider/domain/message-ids';
 
 /**
- * Reads a Message-ID. A lone word is an id, too: some programs write neither brackets nor `@`.
+ * Reads the message's own id from its Message-ID field; null when the field holds no id. A lone word is an
+ * id, too: some programs write neither brackets nor `@`.
  *
  * @param field the decoded value of the field
  */

@@ -1,15 +1,19 @@
-/** The parts of a received message that the service keeps. No text holds NUL or half a surrogate pair. */
+/**
+ * The parts of a received message that the service keeps; null when the message has no such part. No text
+ * holds NUL or half a surrogate pair.
+ */
 export interface ParsedMessage {
-  /** The id as written, without `<` and `>`. */
+  /** The Message-ID as written, without `<` and `>`. */
   messageId: string | null;
+  /** The id in In-Reply-To, without `<` and `>`. */
   inReplyTo: string | null;
   /** The ids of References in order, without `<` and `>`. */
   references: readonly string[];
   /** `Name <address>` or the bare address of the first mailbox in From; empty when there is none. */
   from: string;
   /**
-   * Each address in From once: lower case, domain in ASCII. Null when the author cannot be told: see
-   * `agreedAuthors`.
+   * Each address in From once: lower case, domain in ASCII. Null when the authors are not certain, such as
+   * with two From fields: see `agreedAuthors`.
    */
   fromAddresses: string[] | null;
   /** `Name <address>` or bare, groups flattened. */

@@ -11,13 +11,13 @@ import type { LogFields, Logger } from './logging/logger.ts';
 import { createMetrics, createSharedMetrics, type Metrics } from './metrics/create-metrics.ts';
 import { reportingPostgres } from './postgres-errors.ts';
 
-/** A role gets this from its process. */
+/** A process gives such a shell to each of its roles. */
 export interface Shell<R extends Role> {
   readonly config: ConfigurationOf<R>;
   readonly logger: Logger;
-  /** Its instruments. A role that shares its process shares the registry. */
+  /** The role's instruments. All roles of a process share one registry. */
   readonly metrics: Metrics<R>;
-  /** The start list of this role. It starts after the connections that the role gets. */
+  /** The role adds its parts to this start list. */
   readonly lifecycle: PartList;
   /** Counts and logs an error of a connection to Postgres. */
   readonly onPostgresError: (error: Error) => void;
@@ -91,7 +91,7 @@ export function sharedShell(alsoLogged: (config: ConfigurationOf<'all'>) => LogF
   };
 }
 
-/** Logs the mail provider. Warns when an installation that may be production has the sandbox. */
+/** Logs the mail provider. Warns when it is the sandbox, unless NODE_ENV is development or test. */
 export function logMailProvider(
   { config, logger }: { readonly config: Pick<ConfigurationOf<'api'>, 'nodeEnv'>; readonly logger: Logger },
   { name, origin }: { readonly name: string; readonly origin: string },
@@ -104,7 +104,10 @@ export function logMailProvider(
   }
 }
 
-/** Warns an installation that may be production. @param effect names the links that are wrong or missing */
+/**
+ * Warns when PUBLIC_URL is not set, unless NODE_ENV is development or test.
+ * @param effect names the links that are wrong or missing
+ */
 export function warnWithoutPublicUrl(
   {
     config,

@@ -13,13 +13,13 @@ export interface Transfer<Value> {
 
 /**
  * Memory that the pool shares with one of its threads. The thread sets the byte when its script has loaded.
- * No job is to blame for an earlier end.
+ * So when a thread ends before that, the pool knows that no job caused it.
  */
 export type LoadedFlag = Uint8Array<SharedArrayBuffer>;
 
 /** Runs in the worker thread: answers each job that arrives. When `work` rejects, the thread ends. */
 export function answerJobs(work: (job: unknown) => Promise<Transfer<unknown>>): void {
-  // An older pool shares no memory.
+  // During an upgrade, a process of the older release may load this script. Its pool shares no memory.
   if (workerData instanceof Uint8Array) (workerData as LoadedFlag)[0] = 1;
   parentPort?.on('message', (job: unknown) => void answer(job));
 

@@ -22,9 +22,9 @@ export interface Handler {
 }
 
 /**
- * Posts an event as the service does, with its headers.
+ * Posts an event in the way and with the headers of the service.
  *
- * @returns the status and the beginning of the body, on one line.
+ * @returns the status, and the beginning of the answer's body on one line.
  * @throws Failure when no answer comes.
  */
 export async function attempt(
@@ -61,7 +61,7 @@ export async function attempt(
   }
 }
 
-/** Only the status line counts. A body that breaks off or does not end is shown as far as it came. */
+/** Never rejects: the status decides. A body that breaks off or does not end is shown as far as it came. */
 async function beginningOf(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -27,9 +27,12 @@ export const LISTEN_OPTIONS = {
 type ListenArguments = Arguments<typeof LISTEN_OPTIONS>;
 
 const PORT = 8787;
-const REMEMBERED_MAX = 10_000;
+const REMEMBERED_IDS_MAX = 10_000;
 
-/** Verifies and prints what arrives at a port of loopback, until `io.stop`. With a key it polls instead. */
+/**
+ * Verifies and prints what arrives at a port of loopback, until `io.stop`. With an API key it polls the API
+ * for events instead.
+ */
 export async function listen(given: ListenArguments, io: Io): Promise<void> {
   const target = given.forward === undefined ? null : httpUrl('--forward', given.forward);
   const secret = signingSecret(given.secret, io) ?? newSecret();
@@ -39,28 +42,28 @@ export async function listen(given: ListenArguments, io: Io): Promise<void> {
     await poll(source, target === null ? null : { target, secret, prefix }, io);
     return;
   }
-  const signature = `${prefix}-Signature`.toLowerCase();
-  const endpoint = new LocalEndpoint({ target, secret, signature, io });
+  const signatureHeader = `${prefix}-Signature`.toLowerCase();
+  const endpoint = new LocalEndpoint({ target, secret, signatureHeader, io });
   const server = createServer((request, response) => {
     endpoint.answer(request, response).catch((error: unknown) => {
       response.destroy();
       io.print(escapeUnprintable(`a request broke off: ${messageOf(error)}`));
     });
   });
-  const port = await opened(server, portOf(given.port));
+  const port = await openPort(server, portOf(given.port));
   const address = `http://127.0.0.1:${port}`;
   io.print(
     `listening on ${address}${target === null ? '' : `, forwarding to ${escapeUnprintable(target.href)}`}`,
   );
   io.print(`secret ${secret}`);
-  const named = given['header-prefix'] === undefined ? '' : ` --header-prefix ${prefix}`;
+  const prefixOption = given['header-prefix'] === undefined ? '' : ` --header-prefix ${prefix}`;
   io.print(
-    `try: npx --no -- @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}${named}`,
+    `try: npx --no -- @postrider/receiver send --type email.bounced --to ${address} --secret ${secret}${prefixOption}`,
   );
   await untilStopped(server, io.stop);
 }
 
-/** @returns null without a key: events arrive at a port. */
+/** @returns null without a key: then the events arrive at a port. */
 function eventSource({ key: given, api, port }: ListenArguments, io: Io): EventSource | null {
   const key = given ?? (api === undefined ? undefined : fromEnvironment('POSTRIDER_API_KEY', io));
   if (key === undefined && api === undefined) return null;
@@ -78,8 +81,8 @@ function portOf(text = String(PORT)): number {
   return port;
 }
 
-/** @returns the port. Only this machine can reach it. @throws Failure when it is taken. */
-async function opened(server: Server, port: number): Promise<number> {
+/** Opens the port for this machine only. @returns its number. @throws Failure when the port is taken. */
+async function openPort(server: Server, port: number): Promise<number> {
   try {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening'); // rejects on 'error'
@@ -104,15 +107,15 @@ interface LocalEndpointOptions {
   /** Null: `listen` answers 204 itself. */
   readonly target: URL | null;
   readonly secret: string;
-  /** The header's name in lower case. */
-  readonly signature: string;
+  /** The name of the header with the signature, in lower case. */
+  readonly signatureHeader: string;
   readonly io: Io;
 }
 
 /** Answers each request and prints a paragraph about it. */
 class LocalEndpoint {
   readonly #options: LocalEndpointOptions;
-  readonly #seen = new Set<string>();
+  readonly #seenIds = new Set<string>();
 
   constructor(options: LocalEndpointOptions) {
     this.#options = options;
@@ -135,9 +138,9 @@ class LocalEndpoint {
 
   /** @returns the event, or the reason to refuse the request. */
   #verified(request: IncomingMessage, body: Buffer): WebhookEvent | string {
-    const { secret, signature } = this.#options;
+    const { secret, signatureHeader } = this.#options;
     try {
-      const event: unknown = parseEvent({ header: request.headers[signature], body, secret });
+      const event: unknown = parseEvent({ header: request.headers[signatureHeader], body, secret });
       return isEvent(event) ? event : 'signed, but the body is no event';
     } catch (error) {
       if (error instanceof SyntaxError) return 'signed, but the body is no JSON';
@@ -151,7 +154,7 @@ class LocalEndpoint {
     const { response } = delivery;
     const fault = target === null ? null : await forward(target, delivery);
     if (target === null) response.writeHead(204).end();
-    const again = this.#isKnown(event.id) ? ', seen before' : '';
+    const again = this.#remember(event.id) ? ', seen before' : '';
     const outcome = fault ?? `answered ${response.statusCode}`;
     printEvent(io, event, `verified${again}, ${outcome}`);
   }
@@ -161,15 +164,16 @@ class LocalEndpoint {
     this.#options.io.print(escapeUnprintable(`\nrefused, answered ${status}: ${reason}`));
   }
 
-  #isKnown(id: string): boolean {
-    const isKnown = this.#seen.has(id);
-    if (this.#seen.size >= REMEMBERED_MAX) this.#seen.clear();
-    this.#seen.add(id);
+  /** @returns true when the id was seen before. */
+  #remember(id: string): boolean {
+    const isKnown = this.#seenIds.has(id);
+    if (this.#seenIds.size >= REMEMBERED_IDS_MAX) this.#seenIds.clear();
+    this.#seenIds.add(id);
     return isKnown;
   }
 }
 
-/** Anyone who knows the secret can sign something else. */
+/** A signed body need not be an event: anyone who knows the secret can sign any text. */
 function isEvent(value: unknown): value is WebhookEvent {
   return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
 }

@@ -65,17 +65,17 @@ async function run([command, ...args]: readonly string[], io: Io): Promise<numbe
   }
 }
 
-/** @throws UsageError for an unknown option, a missing value, an option given twice, or another word. */
+/** @throws UsageError for an unknown option, a missing value, a repeated option, or a word without `--`. */
 function parsed<O extends Options>(args: readonly string[], options: O): Arguments<O> {
   try {
     const { tokens, values } = parseArgs({ args: [...args], options, tokens: true });
     const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) throw new UsageError(`--${twice} is given twice`);
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) throw new UsageError(`--${repeated} is given twice`);
     return values;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const [sentence = ''] = messageOf(error).split(/\. |\n/); // the further sentences advise on dashes
+    const [sentence = ''] = messageOf(error).split(/\. |\n/); // the later ones explain how to pass dashes
     throw new UsageError(sentence.replace(/\.$/, ''));
   }
 }

@@ -7,17 +7,17 @@ import { POSTGRES_CODES } from './error-code.ts';
  * end in `_total`. A label has few values: never an id, an endpoint or a path with ids.
  */
 
-type Labels = Readonly<Record<string, string>>;
+type LabelValues = Readonly<Record<string, string>>;
 
 interface Metric {
-  /** The processes that have it. In another process it would show a false zero. */
+  /** The processes that have the metric. In any other process it would show a false zero. */
   processes: readonly ProcessName[];
   kind: 'counter' | 'gauge' | 'histogram';
   name: string;
   help: string;
   labels: readonly string[];
-  /** The counter shows 0 for these from the start. `increase()` misses a sample that begins with 1. */
-  known?: readonly Labels[];
+  /** The counter shows 0 for these from the start: PromQL's `increase()` misses a series that begins at 1. */
+  startingLabels?: readonly LabelValues[];
   /** Upper bounds of a histogram, in the unit of the name. */
   buckets?: readonly number[];
 }
@@ -53,9 +53,9 @@ export const RELAY_PASSES = {
 
 export type RelayPass = keyof typeof RELAY_PASSES;
 
-/** Returns each combination of these values. */
-function each(values: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
-  return Object.entries(values).reduce<readonly Labels[]>(
+/** Returns each combination of the values, for `startingLabels`. @param values all values of each label */
+function each(values: Readonly<Record<string, readonly string[]>>): readonly LabelValues[] {
+  return Object.entries(values).reduce<readonly LabelValues[]>(
     (sets, [label, words]) => sets.flatMap((set) => words.map((word) => ({ ...set, [label]: word }))),
     [{}],
   );
@@ -79,7 +79,7 @@ export const metricCatalogue = {
     name: 'postrider_http_failures_total',
     help: `Requests that the API answered with a 5xx, by problem: ${FAILURES.join(', ')}. Without /readyz.`,
     labels: ['problem'],
-    known: each({ problem: FAILURES }),
+    startingLabels: each({ problem: FAILURES }),
   },
   httpRequestDuration: {
     processes: ['api'],
@@ -95,7 +95,7 @@ export const metricCatalogue = {
     name: 'postrider_delivery_attempts_total',
     help: 'Delivery attempts by result: done, retry (another attempt follows), dead (dead-lettered).',
     labels: ['result'],
-    known: each({ result: ['done', 'retry', 'dead'] }),
+    startingLabels: each({ result: ['done', 'retry', 'dead'] }),
   },
   attemptDuration: {
     processes: ['worker'],
@@ -119,7 +119,7 @@ export const metricCatalogue = {
     name: 'postrider_dead_letters_total',
     help: 'Deliveries that became dead letters, by reason: attempts_exhausted, rejected.',
     labels: ['reason'],
-    known: each({ reason: DEAD_LETTER_REASONS }),
+    startingLabels: each({ reason: DEAD_LETTER_REASONS }),
   },
   workLeftToLease: {
     processes: ['worker'],
@@ -127,7 +127,7 @@ export const metricCatalogue = {
     name: 'postrider_work_left_to_lease_total',
     help: 'Work that an internal error ended; it is repeated when its lease ends. By work (delivery, mail) and stage: load, attempt, record, hand_over, other.',
     labels: ['work', 'stage'],
-    known: [
+    startingLabels: [
       ...each({ work: ['delivery'], stage: ['load', 'attempt', 'record', 'other'] }),
       ...each({ work: ['mail'], stage: ['load', 'hand_over', 'record', 'other'] }),
     ],
@@ -145,7 +145,7 @@ export const metricCatalogue = {
     name: 'postrider_mail_sends_total',
     help: 'Messages sent to the mail provider, by result: sent, retry (another attempt follows), failed. A message that Postrider stops before it asks the provider does not count: for example every recipient is suppressed, or the account is suspended.',
     labels: ['result'],
-    known: each({ result: ['sent', 'retry', 'failed'] }),
+    startingLabels: each({ result: ['sent', 'retry', 'failed'] }),
   },
   mailUnconfirmed: {
     processes: ['worker'],
@@ -174,7 +174,7 @@ export const metricCatalogue = {
     name: 'postrider_operator_event_attempts_total',
     help: 'Attempts to post an event to OPERATOR_WEBHOOK_URL, by result: done, retry (another attempt follows), dead (given up).',
     labels: ['result'],
-    known: each({ result: ['done', 'retry', 'dead'] }),
+    startingLabels: each({ result: ['done', 'retry', 'dead'] }),
   },
   claimedRows: {
     processes: ['relay'],
@@ -198,7 +198,7 @@ export const metricCatalogue = {
     name: 'postrider_passes_failed_total',
     help: 'Runs of a pass of the relay that failed, by pass. The log line `pass failed` names the reason.',
     labels: ['pass'],
-    known: each({ pass: Object.keys(RELAY_PASSES) }),
+    startingLabels: each({ pass: Object.keys(RELAY_PASSES) }),
   },
   reconciledRows: {
     processes: ['relay'],
@@ -213,7 +213,7 @@ export const metricCatalogue = {
     name: 'postrider_dead_letters_dropped_total',
     help: 'Dead letters deleted by retention, by reason: expired, over_limit (the oldest of a webhook with too many).',
     labels: ['reason'],
-    known: each({ reason: ['expired', 'over_limit'] }),
+    startingLabels: each({ reason: ['expired', 'over_limit'] }),
   },
   receivedMessagesDropped: {
     processes: ['relay'],
@@ -305,7 +305,7 @@ export const metricCatalogue = {
     name: 'postrider_provider_notifications_total',
     help: 'SNS notifications, by result. Accepted: recorded, received (mail that SES received), repeated, unknown_mail, test_mail, ignored, confirmed, unsubscribed. Refused: bucket_refused, bad_envelope, unknown_topic, untrusted_certificate, bad_signature, too_old, confirmation_refused. SNS sends again: unavailable.',
     labels: ['result'],
-    known: each({
+    startingLabels: each({
       result: [
         ...['recorded', 'received', 'repeated', 'unknown_mail', 'test_mail', 'ignored', 'confirmed'],
         ...['unsubscribed', 'bucket_refused', 'bad_envelope', 'unknown_topic', 'untrusted_certificate'],
@@ -319,7 +319,7 @@ export const metricCatalogue = {
     name: 'postrider_inbound_messages_total',
     help: 'Messages from senders and from SES, by result: received, held, repeated (same bytes), nobody (no recipient left), later (451; mail from SES is retried), refused (from SES only). The reason is that of held messages; of later: postgres, blobs, screening (a scanner is away), author_dns (no name server answers for the author’s domain), s3, other; of refused: gone, too_big, tried_out.',
     labels: ['result', 'reason'],
-    known: [
+    startingLabels: [
       ...each({ result: ['received', 'repeated', 'nobody'], reason: [''] }),
       ...each({ result: ['held'], reason: HELD_REASONS }),
       ...each({ result: ['later'], reason: ['postgres', 'blobs', 'screening', 'author_dns', 's3', 'other'] }),
@@ -354,7 +354,7 @@ export const metricCatalogue = {
     name: 'postrider_inbound_refusals_total',
     help: 'Answers with 4xx and 5xx to SMTP clients, by code and reason. unavailable: a recipient was not judged, or a message not received in time.',
     labels: ['code', 'reason'],
-    known: each({ code: ['451'], reason: ['unavailable'] }),
+    startingLabels: each({ code: ['451'], reason: ['unavailable'] }),
   },
   inboundThreadsLost: {
     processes: ['inbound'],
@@ -362,7 +362,7 @@ export const metricCatalogue = {
     name: 'postrider_inbound_threads_lost_total',
     help: 'Worker threads ended by a message that took too much time or memory, by stage: parse, authenticate. One such message ends two.',
     labels: ['stage'],
-    known: each({ stage: ['parse', 'authenticate'] }),
+    startingLabels: each({ stage: ['parse', 'authenticate'] }),
   },
   blobSweeps: {
     processes: ['inbound'],
@@ -370,7 +370,7 @@ export const metricCatalogue = {
     name: 'postrider_blob_sweeps_total',
     help: 'Sweeps of the blob store by this process, by result: done, failed (the blob store or Postgres is away). The next try is due in 6 hours, or in 10 minutes when a sweep could not begin.',
     labels: ['result'],
-    known: each({ result: ['done', 'failed'] }),
+    startingLabels: each({ result: ['done', 'failed'] }),
   },
   blobsSwept: {
     processes: ['inbound'],
@@ -385,7 +385,7 @@ export const metricCatalogue = {
     name: 'postrider_tripwires_total',
     help: 'Events that must never happen, by name: connected-to-refused-address. Any value but 0 is a bug to report.',
     labels: ['name'],
-    known: each({ name: ['connected-to-refused-address'] }),
+    startingLabels: each({ name: ['connected-to-refused-address'] }),
   },
   postgresErrors: {
     processes: ['api', 'relay', 'worker', 'inbound', 'console'],
@@ -393,7 +393,7 @@ export const metricCatalogue = {
     name: 'postrider_postgres_errors_total',
     help: 'Connections to Postgres that broke, wake-ups that failed and errors of a queue in Postgres, by SQLSTATE or connection error code. The API also counts requests and limiter charges that failed because of Postgres. Other failed statements count in the metrics of their work, if it has any: postrider_passes_failed_total, postrider_work_left_to_lease_total, postrider_inbound_messages_total, postrider_inbound_refusals_total.',
     labels: ['code'],
-    known: each({ code: POSTGRES_CODES }),
+    startingLabels: each({ code: POSTGRES_CODES }),
   },
   redisErrors: {
     processes: ['api', 'relay', 'worker'],

@@ -84,7 +84,7 @@ test.each(Object.values(metricCatalogue))('$name is named and explained as Prome
   const buckets = 'buckets' in metric ? [...metric.buckets] : [];
   expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
   expect(buckets.length > 0).toBe(metric.kind === 'histogram');
-  for (const labels of 'known' in metric ? metric.known : []) {
+  for (const labels of 'startingLabels' in metric ? metric.startingLabels : []) {
     expect(Object.keys(labels)).toEqual(metric.labels);
   }
 });

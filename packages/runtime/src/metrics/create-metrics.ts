@@ -10,12 +10,13 @@ type Instrument<M> = M extends { kind: 'counter' }
     ? Gauge<Labels<M>>
     : Histogram<Labels<M>>;
 
-type UsedBy<P, M> = M extends { processes: readonly (infer User)[] } ? P & User : never;
+/** The processes among P that have the metric M; `never` when none has it. */
+type UsersAmong<P, M> = M extends { processes: readonly (infer User)[] } ? P & User : never;
 
 /** The instruments of a process, by their name in the catalogue, and the registry that `/metrics` shows. */
 export type Metrics<P extends ProcessName = ProcessName> = {
   readonly [
-    Name in keyof MetricCatalogue as UsedBy<P, MetricCatalogue[Name]> extends never ? never : Name
+    Name in keyof MetricCatalogue as UsersAmong<P, MetricCatalogue[Name]> extends never ? never : Name
   ]: Instrument<MetricCatalogue[Name]>;
 } & { readonly registry: Registry };
 
@@ -25,8 +26,8 @@ export interface MetricsOptions {
 }
 
 /**
- * Creates a new registry with the instruments of `process`. Each sample has the label `service` with its
- * name. The global registry of prom-client stays unchanged.
+ * Creates a new registry with the instruments of `process`. The label `service` of each sample is the name of
+ * the process. The global registry of prom-client stays unchanged.
  */
 export function createMetrics<const P extends ProcessName>(
   process: P,
@@ -39,11 +40,11 @@ export function createMetrics<const P extends ProcessName>(
 }
 
 /**
- * Creates a new registry for a process with several roles, with the instruments of each. Roles that have the
- * same instrument share it. The label `service` is `all`.
+ * Creates a new registry for the process `all`, with the instruments of its roles. Roles that have the same
+ * instrument share it. The label `service` is `all`.
  */
 export function createSharedMetrics<const R extends Role>(roles: readonly R[]): Metrics<R> {
-  const { registry } = createMetrics('all');
+  const { registry } = createMetrics('all'); // no metric of the catalogue belongs to `all` itself
   return { ...instrumentsOf(roles, registry), registry } as Metrics<R>;
 }
 
@@ -66,7 +67,7 @@ function instrument(
   switch (metric.kind) {
     case 'counter': {
       const counter = new Counter(options);
-      for (const known of 'known' in metric ? metric.known : []) counter.inc(known, 0);
+      for (const values of 'startingLabels' in metric ? metric.startingLabels : []) counter.inc(values, 0);
       return counter;
     }
     case 'gauge':

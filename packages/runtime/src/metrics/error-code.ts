@@ -33,6 +33,7 @@ const PRISMA_CODES = ['P1001', 'P1002', 'P1008', 'P1011', 'P1017', 'P2024', 'P20
 /** The usual results of `errorCode` when Postgres is away, stops, starts, is full or refuses a login. */
 export const POSTGRES_CODES: readonly string[] = [...SYSTEM_CODES, ...SQLSTATES, ...PRISMA_CODES, 'other'];
 
+/** An error may be its own cause, so the chain has a limit. */
 const CAUSES_MAX = 8;
 
 interface Coded {
@@ -41,7 +42,7 @@ interface Coded {
   readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
 }
 
-/** The label of an error: its SQLSTATE or system code, or that of a cause. `other` when there is none. */
+/** The label of an error: its SQLSTATE or system code, or that of a cause. `other` when none has a code. */
 export function errorCode(error: unknown): string {
   let current = error;
   for (let depth = 0; current instanceof Error && depth < CAUSES_MAX; depth += 1) {

@@ -15,7 +15,7 @@ type VerifiedSignature = Awaited<ReturnType<typeof dkimVerify>>['results'][numbe
  * Verifies the signatures of a message (RFC 6376). Returns one result per signature, with a word of RFC 8601,
  * section 2.7.1. mailauth's `policy` (a weak key or SHA-1) becomes `neutral`.
  *
- * @param message within the limits of `cutHeader`
+ * @param message as `cutHeader` returns it: mailauth needs seconds for each signature
  */
 export async function checkDkim(message: Buffer, resolve: Resolve): Promise<readonly DkimResult[]> {
   const { results } = await dkimVerify(message, { resolver: resolve, rejectRsaSha1: true });

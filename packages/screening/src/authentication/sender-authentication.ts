@@ -39,7 +39,7 @@ export class SenderAuthentication {
 
   /**
    * A message that ends two worker threads fails DMARC, with the policy `quarantine`.
-   * @throws Error when this is closed, or no thread starts: the sender must send the message again
+   * @throws Error after `close`, or when no thread starts: the sender must send the message again
    */
   async authenticate(raw: Buffer, envelope: Envelope): Promise<SenderVerdict> {
     const verdict = await this.#pool.run(envelope.client, () => {
@@ -49,7 +49,7 @@ export class SenderAuthentication {
     return verdict ?? UNREADABLE;
   }
 
-  /** Ends the worker threads. Running and waiting messages reject. */
+  /** Ends the worker threads. Each unfinished call of `authenticate` rejects. */
   close(): Promise<void> {
     return this.#pool.close();
   }
