@@ -1,6 +1,6 @@
 /**
- * We do not use `URL.canParse`. After about 4,500 calls, Node 22.19 runs a compiled form, which rejects
- * Latin-1 text such as `https://bücher.example`.
+ * Parses a URL without `URL.canParse`. After about 4,500 calls, Node 22.19 replaces `canParse` by a compiled
+ * version, which rejects Latin-1 text such as `https://bücher.example`.
  *
  * @returns null when the text is not an absolute URL
  */

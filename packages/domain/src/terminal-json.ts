@@ -1,7 +1,7 @@
 /** Characters that control a terminal or a log viewer: C0, DEL, C1, line separators, changes of direction. */
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Escapes, as JSON does, what controls a terminal. */
+/** Writes each control character as `\uXXXX`, as JSON does. */
 export function escapeTerminalControls(text: string): string {
   return text.replaceAll(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -2,15 +2,16 @@ import { LIMITS } from './limits.ts';
 import { parseUrl } from './parse-url.ts';
 import { DOMAIN_LENGTH } from './text-patterns.ts';
 
+/** `endpoint` is the normalised form that is stored and returned. `fault` says what the text is or has. */
 export type EndpointParse =
-  | { readonly ok: true; /** the normalised form that is stored and returned */ readonly endpoint: string }
+  | { readonly ok: true; readonly endpoint: string }
   | { readonly ok: false; readonly fault: string };
 
 const LABEL_LENGTH = 63;
 
 /**
- * The rules for an endpoint at registration. They allow a name that leads to a private address. The address
- * guard refuses it at delivery, when the address is known (contract 3).
+ * Applies the rules for an endpoint at registration. They allow a host name that leads to a private address.
+ * The address guard refuses that address at delivery, when it is known (contract 3).
  */
 export function parseEndpoint(text: string): EndpointParse {
   if (text.length > LIMITS.endpointLength) return fault(`is longer than ${LIMITS.endpointLength} characters`);
@@ -32,7 +33,7 @@ export function parseEndpoint(text: string): EndpointParse {
   return { ok: true, endpoint: url.href };
 }
 
-/** The host of a stored endpoint, with its port unless that is 443. The path may hold a customer's token. */
+/** The host of a stored endpoint, and a port other than 443. No path: it may hold a customer's token. */
 export function hostOf(endpoint: string): string {
   return new URL(endpoint).host;
 }

@@ -32,8 +32,8 @@ exit 0
 `;
 
 /**
- * A shell (about 1 MB) that outlives this process. When this process ends, it signals `pid` and removes
- * `files`.
+ * A shell (about 1 MB) that outlives this process. When this process ends, the shell signals `pid` and
+ * removes `files`.
  */
 export class Guard {
   readonly #shell: ChildProcessByStdio<Writable, null, null>;

@@ -1,23 +1,23 @@
 import { Parser } from 'htmlparser2';
 import { HTML_STEPS_MAX } from './limits.ts';
 
-/** html-to-text handles the text in these once more: it adds a prefix or makes capitals. */
+/** html-to-text handles the text in these elements once more: it adds a prefix or makes capitals. */
 const REPEATING = new Set(['blockquote', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ol', 'ul']);
-/** The time of the parser grows with the square of the open elements. mailparser converts 1,000 levels. */
+/** htmlparser2's time grows with the square of the open elements. mailparser converts 1,000 levels. */
 const OPEN_MAX = 2_000;
 const CHUNK_CHARACTERS = 4_096;
 
 /**
  * Counts what html-to-text does for this HTML: each character once, and once more for each quote, list, link
- * or heading around it. Without a limit, 25 KiB become 13 million characters.
+ * or heading around it. Without a limit, html-to-text makes 13 million characters from 25 KiB of HTML.
  *
- * It reads the HTML with the parser of html-to-text. So nothing can hide a level.
+ * html-to-text uses the same parser, htmlparser2. So a sender cannot hide a level from this count.
  * @returns Infinity when more than `OPEN_MAX` elements are open
  */
 export function conversionSteps(html: string): number {
   let steps = 0;
-  /** Characters that `steps` contains. */
-  let counted = 0;
+  /** The characters before this index are in `steps` already. */
+  let countedTo = 0;
   /** The number of times that html-to-text handles the current text. */
   let levels = 1;
   let openElements = 0;
@@ -26,8 +26,8 @@ export function conversionSteps(html: string): number {
   const links: boolean[] = [];
   /** Counts the text up to this tag. @param change 1 for a start tag, -1 for an end tag */
   const countUpTo = (name: string, change: 1 | -1): void => {
-    steps += levels * (parser.startIndex - counted);
-    counted = parser.startIndex;
+    steps += levels * (parser.startIndex - countedTo);
+    countedTo = parser.startIndex;
     openElements += change;
     if (REPEATING.has(name)) levels += change;
   };
@@ -51,5 +51,5 @@ export function conversionSteps(html: string): number {
     parser.write(html.slice(at, at + CHUNK_CHARACTERS));
     if (openElements > OPEN_MAX) return Infinity;
   }
-  return steps + levels * (html.length - counted);
+  return steps + levels * (html.length - countedTo);
 }

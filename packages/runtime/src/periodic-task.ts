@@ -2,6 +2,7 @@ import { within } from '@postrider/limits';
 
 /** The run found no work. So it does not show whether the work would succeed. */
 export interface NoWork {
+  /** The pause before the next run. */
   readonly noWorkForMs: number;
 }
 
@@ -10,17 +11,17 @@ export interface PeriodicTaskOptions {
   readonly run: () => Promise<number | NoWork | void>;
   /** The pause in milliseconds after a run that failed or that named no pause. */
   readonly pauseMs: number;
-  /** Logs a failed run. `again` is true when the run before it failed, too. */
+  /** Logs a failed run. `again` is true when an earlier run failed and no run has done work since. */
   readonly onError: (error: unknown, again: boolean) => void;
-  /** Logs the first successful run after a failure. */
+  /** Logs the first run that does work after a failure. */
   readonly onRecovery?: () => void;
 }
 
 /**
  * Repeats `run`, one run at a time.
  *
- * - Interval: the first run begins at `start`. Each later run begins one pause after the last run ended.
- *   `wake` skips the pause.
+ * - Interval: the first run begins at `start`. Each later run begins one pause after the end of the run
+ *   before it. `wake` skips the pause.
  * - Errors: `onError` gets the error, and the task pauses for `pauseMs`. `wake` does not shorten this pause:
  *   Postgres or the queue may be away or overloaded, and more requests would not help.
  * - Stop: no further run begins. The current run continues to its end; it may watch `stopping`.

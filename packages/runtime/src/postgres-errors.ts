@@ -3,13 +3,13 @@ import type { LogFields, Logger } from './logging/logger.ts';
 import type { Metrics } from './metrics/create-metrics.ts';
 import { errorCode } from './metrics/error-code.ts';
 
-/** An outage is over after this long without an error. Clients that cannot connect try again each second. */
+/** An outage is over after this time without an error. Clients that cannot connect try again each second. */
 const OUTAGE_ENDS_AFTER_MS = 60_000;
 
 /**
- * Returns a function that counts each error of Postgres. It logs the first one of each code in an outage as a
- * warning.
- * @param fields of each log line
+ * Returns a function that counts and logs each error of Postgres. In one outage, the first error of each code
+ * is a warning. Later errors with the same code have the level `debug`.
+ * @param fields are added to each log line
  */
 export function reportingPostgres(
   logger: Pick<Logger, 'debug' | 'warn'>,
@@ -23,9 +23,9 @@ export function reportingPostgres(
     const code = errorCode(error);
     if (nowMs - lastAtMs >= OUTAGE_ENDS_AFTER_MS) warned.clear();
     lastAtMs = nowMs;
-    const again = warned.has(code);
+    const level = warned.has(code) ? 'debug' : 'warn';
     warned.add(code);
     postgresErrors.inc({ code });
-    logger[again ? 'debug' : 'warn']('postgres error', { ...fields, error });
+    logger[level]('postgres error', { ...fields, error });
   };
 }

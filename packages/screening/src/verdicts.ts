@@ -9,7 +9,7 @@ export interface SenderVerdict {
   readonly dmarcPolicy: DmarcPolicy;
   /**
    * True when DMARC did not pass, and no name server answered for the policy of the author's domain, or of a
-   * related domain that SPF or DKIM authenticated. A later try may know more.
+   * related domain that SPF or DKIM authenticated. A later try may get an answer.
    */
   readonly isAuthorUnavailable: boolean;
 }

@@ -10,7 +10,7 @@ import type { Arrivals } from './arrivals.ts';
 import { ensureIdentity } from './identity.ts';
 import type { Receiver } from './receiver.ts';
 import { showInboundMail } from './show-inbound.ts';
-import { showMainJob } from './show.ts';
+import { showSentMail } from './show.ts';
 import { ensureWebhook } from './webhook.ts';
 
 export interface RunParts {
@@ -76,7 +76,7 @@ async function show(
   );
   if (parts.sandbox) {
     const stage = { api, arrivals, database, terminal, logsDir: logsDirOf(settings) };
-    if (await showMainJob(stage)) await showInboundMail(stage, parts.smtp);
+    if (await showSentMail(stage)) await showInboundMail(stage, parts.smtp);
   } else {
     terminal.say('demo', 'the mail provider is a real one: no mail is sent without being asked');
   }

@@ -5,6 +5,7 @@ import type { Terminal } from '../terminal.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Arrivals } from './arrivals.ts';
 
+/** The parts of the running system that the demonstration uses. */
 export interface Stage {
   readonly api: ApiClient;
   readonly arrivals: Arrivals;
@@ -24,7 +25,7 @@ const COMMITTED = 'the commit that recorded the event (commit time as Postgres k
 const WRITTEN = 'the event was written (its created_at: this Postgres keeps no commit times)';
 
 /** Sends one mail and shows the signed `email.sent` event. @returns false when it does not arrive in time. */
-export async function showMainJob({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
+export async function showSentMail({ api, arrivals, database, terminal, logsDir }: Stage): Promise<boolean> {
   const { id } = await api.request<{ id: string }>('POST', '/v1/emails', MAIL);
   const answeredAtMs = Date.now();
   terminal.say(

@@ -10,8 +10,8 @@ import { utcTimestamp } from '../utc-timestamp.ts';
 const wellFormed = z.string().refine((text) => text.isWellFormed(), 'holds half of a character');
 
 /**
- * One line of the signed text. A line break would allow an attacker to move the border between two signed
- * fields without changing the signed text. Only `Message`, which comes first, may contain one.
+ * In the signed text, each value is one line. With line breaks in a value, an attacker could move the border
+ * between two values without changing the signed text. Only `Message`, which comes first, may have them.
  */
 const token = z.string().regex(/^[!-~]{1,4096}$/, 'must be printable text without spaces');
 const line = wellFormed.refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'holds a control character');
@@ -23,7 +23,7 @@ const signed = {
   Timestamp: token.refine((text) => utcTimestamp(text) !== null, 'must be an ISO 8601 time'),
   SignatureVersion: z.enum(['1', '2']),
   Signature: token,
-  SigningCertURL: z.string(),
+  SigningCertURL: z.string(), // `parseSigningCertUrl` checks it
 };
 const confirmation = { ...signed, Token: token, SubscribeURL: token };
 

@@ -10,8 +10,8 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 type PartStates = Readonly<Record<string, string>>;
 
 /**
- * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may; only the
- * log gets it.
+ * `reason` and `parts` are public: they name no host, no table and no secret. `cause` may name them, so only
+ * the log gets it.
  */
 export type Readiness = { ready: true; parts?: PartStates } | NotReady;
 
@@ -20,7 +20,7 @@ interface NotReady {
   reason: string;
   cause?: unknown;
   parts?: PartStates;
-  /** The process starts or stops. The log has no warning about it. */
+  /** The process is starting or stopping, so the log line is no warning. */
   isExpected?: true;
 }
 
@@ -40,7 +40,7 @@ export async function databaseReadiness(check: () => Promise<DatabaseReadiness>)
   return within(check, DATABASE_TIMEOUT_MS, () => ({ ready: false, reason, parts }));
 }
 
-/** Ready when every check is ready. Otherwise it gives the first refusal. It names all parts. */
+/** Ready when every check is ready; otherwise, the first refusal. `parts` has the parts of all checks. */
 export function readinessOfAll(checks: readonly ReadinessCheck[]): ReadinessCheck {
   return async () => {
     const all = await Promise.all(checks.map((check) => check()));
@@ -56,7 +56,7 @@ export const healthHandler: Handler = async (_request, response) => {
 
 /**
  * `/readyz`: answers 200 `{"status":"ready","parts":{…}}` or 503
- * `{"status":"not-ready","reason":"…","parts":{…}}` within `timeoutMs`. The log gets the cause.
+ * `{"status":"not-ready","reason":"…","parts":{…}}` within `timeoutMs`. Only the log gets the cause.
  */
 export function createReadinessHandler(
   check: ReadinessCheck,
