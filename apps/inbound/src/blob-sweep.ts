@@ -22,7 +22,7 @@ const BLOBS_PER_STEP = 500;
 const CONCURRENT_REMOVALS = 8;
 const STOP_TIMEOUT_MS = 5_000;
 
-/** As they are logged. */
+/** The results of a sweep, as log fields. */
 interface Counts {
   removed: number;
   /** Steps in which the store could lock no blob. */
@@ -36,7 +36,7 @@ export function createBlobSweep(parts: BlobSweepParts) {
 
   async function run(): Promise<void> {
     counts = { removed: 0, steps_skipped: 0 };
-    if (!(await store.begin())) return;
+    if (!(await store.begin())) return; // no sweep is due, or another process does it
     await sweep(parts, counts, task.stopping);
     if (task.stopping.aborted) return; // the next sweep does the rest
     metrics.blobSweeps.inc({ result: 'done' });
@@ -79,9 +79,9 @@ async function removeUnnamed(
   counts: Counts,
   signal: AbortSignal,
 ): Promise<void> {
-  // Half of the lease is left for the last removals, so that none runs past its end.
+  // Half of the lease is left for the last removals, so that no removal outlasts the lease.
   const endsAtMs = performance.now() + SWEEP_LEASE_MS / 2;
-  const taken = await store.take(ids);
+  const taken = await store.take(ids); // leases the blobs that no message names
   if (taken === null) {
     counts.steps_skipped += 1;
     return;

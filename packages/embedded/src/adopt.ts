@@ -6,12 +6,12 @@ import type { Placement } from './placement.ts';
 import { isPostmasterOf, readPostmaster, type Postmaster } from './postmaster-file.ts';
 
 const POLL_MS = 10;
-/** After a crash the server first replays its log. */
+/** After a crash, Postgres first replays its write-ahead log. */
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Waits until the server that already runs on this directory is ready. Returns null when none runs. Removes a
- * stale `postmaster.pid`, when its number belongs to another program: Postgres would refuse to start.
+ * Waits until the server that already runs on this directory is ready. Returns null when no server runs.
+ * Removes `postmaster.pid` when its process number belongs to another program: Postgres would not start.
  */
 export async function adoptServer(place: Placement): Promise<Postmaster | null> {
   if (clusterVersion(place.dataDir) === null) return null;

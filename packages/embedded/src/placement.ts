@@ -18,9 +18,9 @@ export interface Placement {
 }
 
 /**
- * Chooses the data directory: the requested one if the server's user can reach it. `nobody` cannot reach
- * root's home (mode 0700). The cluster then gets a folder that survives a reboot. Its name is a hash of the
- * requested path, so every start finds it again.
+ * Chooses the data directory: the requested one if the server's user can reach it. Root's server runs as
+ * `nobody`, who cannot reach root's home (mode 0700). The cluster then gets another folder, which survives a
+ * reboot. The folder's name has a hash of the requested path, so every start finds it again.
  */
 export function placeCluster(requested: string): Placement {
   const wanted = resolve(requested);
@@ -44,13 +44,14 @@ export function filesOf(place: Placement): string[] {
   return place.ownFolder === null ? files : [...files, place.ownFolder];
 }
 
-/** Makes `folder` with open parents: `mkdir -p -m 0700` would close them for the server's user. */
+/** Makes `folder` and its missing parents. A umask of 077 would close them for the server's user. */
 function makeFolders(folder: string, runAs: RunAs | undefined): void {
   const first = mkdirSync(folder, { recursive: true });
   if (first === undefined || runAs === undefined) return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
 }
 
+/** Makes `runAs` the owner of `path`. Undefined: the owner stays. */
 export function giveTo(path: string, runAs: RunAs | undefined): void {
   if (runAs !== undefined) chownSync(path, runAs.uid, runAs.gid);
 }

@@ -10,7 +10,7 @@ import { endProcess, signalProcess } from './process-state.ts';
 import { withStartLock } from './start-lock.ts';
 
 export interface PostgresOptions extends LaunchOptions {
-  /** Created if missing. Its neighbours are `.password` (mode 0600), `.log` and, during a start, `.lock`. */
+  /** Created if missing. Beside it: `<dataDir>.password` (mode 0600), `.log` and, during a start, `.lock`. */
   dataDir: string;
   /** Password of a new cluster. Unset: a random one. An existing cluster keeps its password. */
   password?: string;
@@ -27,7 +27,7 @@ export class RunningPostgres {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The real data directory; see `placeCluster`. */
+  /** The real data directory. It is not the requested one when the server's user cannot reach that. */
   readonly dataDir: string;
   /** True when an earlier launcher had left the server running. */
   readonly adopted: boolean;

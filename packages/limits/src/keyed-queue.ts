@@ -1,7 +1,7 @@
 interface QueueLimits {
-  /** Each key may use this many slots at a time. */
+  /** The most slots that one key may use at a time. */
   readonly perKey: number;
-  /** The sum of the sizes of all slots in use. */
+  /** The largest sum of the sizes of all slots in use. */
   readonly total: number;
 }
 
@@ -10,7 +10,7 @@ export interface Slot {
    * Null: the slot was free at once. Otherwise it resolves when the slot is free, or never after `release`.
    */
   readonly granted: Promise<void> | null;
-  /** Gives the slot's part of the total back, and keeps the slot of its key. */
+  /** Gives the slot's size back to the total. The slot still counts for its key. */
   shrink(): void;
   /** Frees the slot, or leaves the queue. Only the first call counts. */
   release(): void;
@@ -24,9 +24,9 @@ interface Entry {
 }
 
 /**
- * Grants the slots of a key in the order of the calls. Keys take turns. A key at its limit misses its turn. A
- * slot that waits for the total lets no slot pass, because smaller ones could delay it forever. So use the
- * total only for resources that a slow client cannot hold.
+ * Grants the slots of a key in the order of the calls. Keys take turns. A key at its limit is skipped, and
+ * keeps its place. When the next slot does not fit into the total, all other slots wait, too: smaller slots
+ * could delay it forever. So use the total only for resources that a slow client cannot hold.
  */
 export class KeyedQueue {
   readonly #limits: QueueLimits;
@@ -40,12 +40,12 @@ export class KeyedQueue {
     this.#limits = limits;
   }
 
-  /** The slots of the key that wait. */
+  /** The number of slots of the key that wait. */
   waitingOf(key: string): number {
     return this.#waiting.get(key)?.size ?? 0;
   }
 
-  /** @param size the slot's part of the total. A slot larger than the total is never granted. */
+  /** @param size counts against the total. A slot larger than the total is never granted. */
   join(key: string, size: number): Slot {
     const entry: Entry = { key, size, state: 'waiting', grant: () => undefined };
     this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(entry));
@@ -75,7 +75,7 @@ export class KeyedQueue {
       if (entry === undefined || (this.#granted.get(key) ?? 0) >= this.#limits.perKey) continue;
       if (this.#total + entry.size > this.#limits.total) return;
       this.#leave(entry);
-      // Puts the key behind the others, if it still waits. This loop then meets it again.
+      // Puts the key behind the other keys, if it still has waiting slots. This loop then meets it again.
       if (this.#waiting.delete(key)) this.#waiting.set(key, waiting);
       this.#count(entry, 1);
       entry.state = 'granted';

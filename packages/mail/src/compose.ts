@@ -74,7 +74,7 @@ export async function composeMessage(message: AddressedMessage): Promise<Compose
   return { envelope, recipients, bytes: composed.message };
 }
 
-/** `message.only` holds the recipients that did not get the message yet. Null: all of them. */
+/** `message.only` holds the recipients that did not get the message yet. Null: all recipients. */
 function recipientsByField(message: AddressedMessage): ComposedMessage['recipients'] {
   const only = message.only === null ? null : new Set(plainAddresses(message.only));
   const seen = new Set<string>();

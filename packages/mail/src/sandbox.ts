@@ -6,7 +6,7 @@ import { messageIdOf, withComposed } from './compose.ts';
 import type { MailTransport } from './mail-provider.ts';
 import { sandboxRecipients } from './sandbox-recipients.ts';
 
-/** Mail is private: only the owner of the process may read the stored files. */
+/** Mail is private: only the user of the process may read the stored files. */
 const OWNER_DIRECTORY = 0o700;
 const OWNER_FILE = 0o600;
 
@@ -15,7 +15,7 @@ const OWNER_FILE = 0o600;
  * name of a recipient at `sandbox.postrider.example` chooses what the sandbox reports (see
  * `sandboxRecipients`). Other recipients get no report. A refused or deferred message is not stored.
  *
- * @param directory is created with the first message. Only its owner may open it.
+ * @param directory is created with the first message. Only the user of the process may open it.
  */
 export function createSandboxTransport(directory: string): MailTransport {
   const store = messageFolder(directory);
@@ -44,8 +44,8 @@ export function createSandboxTransport(directory: string): MailTransport {
 }
 
 /**
- * @returns a function that stores a message. It creates the folder before the first one, and again if the
- *   folder was removed. Its own result is a fault, or null.
+ * @returns a function that stores a message, and resolves to a fault or null. It creates the folder before
+ *   the first message, and again if the folder was removed.
  */
 function messageFolder(directory: string) {
   let isCreated = false;

@@ -10,8 +10,8 @@ import { SpentWindows } from './spent-windows.ts';
 /**
  * Reads one key's window and changes nothing.
  *
- * Parameters: $1 key, $2 limit. Returns one row: `allowed` for a charge of 1, and the use and remaining time
- * of an open window.
+ * Parameters: $1 key, $2 limit. Returns one row: whether a charge of 1 is allowed, and the use and remaining
+ * time of an open window. Without an open window any charge is allowed, for any limit.
  */
 const PEEK_STATEMENT = `
 select coalesce(max(used), 0) < $2::int or count(*) = 0 as allowed, coalesce(max(used), 0)::int as used,
@@ -24,7 +24,7 @@ export interface PostgresRateLimiterOptions extends LimiterOptions {
   readonly query: (sql: string, params: readonly unknown[]) => Promise<readonly unknown[]>;
 }
 
-/** A row that either statement returns. */
+/** A row of PEEK_STATEMENT or CHARGE_STATEMENT. */
 interface WindowRow {
   readonly allowed: boolean;
   readonly used: number;
@@ -32,8 +32,9 @@ interface WindowRow {
 }
 
 /**
- * Stores the limit in the unlogged table `rate_limits`, one row per key that was ever charged. A crash of
- * Postgres empties the table. Every window then restarts, except those that this process knows to be used up.
+ * Stores the windows in the unlogged table `rate_limits`, one row per key that was ever charged. A crash of
+ * Postgres empties the table. Every window then restarts, except the ones that this process knows to be used
+ * up.
  *
  * A flood on one key takes no connections from other keys. Each key has one statement in flight, for all its
  * waiting charges. A charge that cannot fit into the known window is refused without a query.
@@ -44,14 +45,14 @@ export function createPostgresRateLimiter(options: PostgresRateLimiterOptions): 
 
   async function ask({ key, cost, limit }: StoreCharge): Promise<boolean> {
     // Read before Postgres reads its clock, so a window never seems longer than it is.
-    const askedAt = performance.now();
+    const askedAtMs = performance.now();
     const rows =
-      cost === 0
+      cost === 0 // `peek`
         ? await query(PEEK_STATEMENT, [key, limit])
         : await query(CHARGE_STATEMENT, [key, cost, limit, windowMs(cost, limit, windowLengthMs)]);
     const [row] = rows as readonly WindowRow[];
     if (row === undefined) return false;
-    spent.add(key, { used: row.used, endsAt: askedAt + row.leftMs });
+    spent.add(key, { used: row.used, endsAt: askedAtMs + row.leftMs });
     return row.allowed;
   }
 

@@ -10,7 +10,10 @@ export interface WrittenAuthors {
   readonly fields: number;
 }
 
-/** @param header the header of a message, within the limits of `cutHeader` */
+/**
+ * `dkimVerify` also returns the From fields. Without DNS answers, it verifies no signature.
+ * @param header the header of a message, as `cutHeader` returns it
+ */
 export async function readAuthors(header: Buffer): Promise<WrittenAuthors> {
   const { headerFrom, fromFields } = await dkimVerify(header, { resolver: async () => [] });
   return { addresses: headerFrom, fields: fromFields };
@@ -21,8 +24,8 @@ export async function readAuthors(header: Buffer): Promise<WrittenAuthors> {
  * one author and have another one judged.
  *
  * @param shown the addresses in From as the record shows them
- * @returns each address once, in the form that block lists compare; null when the readers differ, or when an
- * author is unreadable
+ * @returns each address once, in the form that block lists compare; null when the two lists differ, or when
+ * there is not exactly one From field with readable addresses
  */
 export function agreedAuthors(
   { addresses, fields }: WrittenAuthors,

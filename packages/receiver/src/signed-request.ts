@@ -51,9 +51,9 @@ export function readRequest(request: SignedRequest): SignatureCheck {
 }
 
 /**
- * Returns when a signature matched and the time is within the tolerance.
+ * Checks that a signature matched and that the time is within the tolerance.
  *
- * @throws SignatureVerificationError otherwise. A request that is forged and old gets `no-match`.
+ * @throws SignatureVerificationError if not. A request that is forged and old gets `no-match`.
  */
 export function acceptOrThrow(request: SignedRequest, header: SignatureHeader, matched: boolean): void {
   if (!matched) {

@@ -1,4 +1,4 @@
-/** `@postrider/receiver/web`: the same as the main entry, with Web Crypto in place of Node's. */
+/** `@postrider/receiver/web`: the functions of the main entry, with Web Crypto in place of Node's crypto. */
 import { acceptOrThrow, eventOf, readRequest } from './signed-request.ts';
 import type { SignedRequest } from './signed-request.ts';
 import type { WebhookEvent } from './webhook-event.ts';
@@ -30,8 +30,11 @@ export async function verifySignature(request: SignedRequest): Promise<void> {
     secrets.map(async (secret) => {
       const bytes = new TextEncoder().encode(secret); // the whole secret as text (contract 6.3)
       const key = await crypto.subtle.importKey('raw', bytes, HMAC, false, ['verify']);
-      // `verify` compares in constant time. All pairs are compared, so the duration reveals nothing.
-      return Promise.all(header.signatures.map((one) => crypto.subtle.verify('HMAC', key, one, signed)));
+      // `verify` compares in constant time. Every secret is compared with every signature, so the duration
+      // reveals nothing.
+      return Promise.all(
+        header.signatures.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)),
+      );
     }),
   );
   acceptOrThrow(request, header, matches.flat().includes(true));
@@ -41,7 +44,7 @@ export async function verifySignature(request: SignedRequest): Promise<void> {
  * Verifies a request and resolves to its event. The service wrote a verified body, so its shape is not
  * checked.
  *
- * @throws the errors of `verifySignature`. It parses nothing before the verification.
+ * @throws the errors of `verifySignature`. An unverified body is never parsed.
  */
 export async function parseEvent(request: SignedRequest): Promise<WebhookEvent> {
   await verifySignature(request);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AuthResult } from '@postrider/domain';
 import type { Verdicts } from './verdicts.ts';
 
-/** Amazon SES, developer guide, "Contents of notifications for Amazon SES email receiving". */
+/** Source: Amazon SES developer guide, "Contents of notifications for Amazon SES email receiving". */
 const STATUS = z.enum(['PASS', 'FAIL', 'GRAY', 'PROCESSING_FAILED', 'DISABLED']);
 type Status = z.infer<typeof STATUS>;
 
@@ -20,7 +20,7 @@ const RECEIPT = z.object({
   spfVerdict: VERDICT,
   dkimVerdict: VERDICT,
   dmarcVerdict: VERDICT,
-  // SES sends it only when DMARC fails.
+  // SES sends this policy only when DMARC fails.
   dmarcPolicy: z
     .string()
     .toLowerCase()

@@ -59,7 +59,8 @@ const CONCURRENT_WRITES = 4;
 
 /**
  * Processes one message. It parses and judges the message while its bytes go to the blob store. Then one
- * transaction stores the message with its event. The sweep removes a blob that no row names, one day later.
+ * transaction stores the message with its event. One day later, the blob sweep removes the bytes of a message
+ * that was not stored.
  */
 export class MailPipeline {
   readonly #parts: MailPipelineParts;
@@ -73,6 +74,7 @@ export class MailPipeline {
     const { logger } = this.#parts;
     try {
       const reception = await receive(this.#parts, mail);
+      // No recipient has an inbox or a rule.
       if (reception.kind === 'nobody') {
         this.#count('nobody');
         logger.info('message.nobody', { ...mail.logFields });
@@ -107,7 +109,7 @@ export class MailPipeline {
 async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception> {
   const { metrics } = parts;
   const { raw, content, mailFrom, recipients } = mail;
-  const [blob, { attachments, automatic, fromAddresses, headers, ...parsed }, screened] = await settleAll([
+  const [blob, { attachments, automatic, fromAddresses, ...parsed }, screened] = await settleAll([
     timed(metrics, 'blobs', parts.blobs.put(raw)),
     timed(metrics, 'parse', parts.parser.parse(content, mail.client)),
     mail.screen(),
@@ -119,12 +121,12 @@ async function receive(parts: MailPipelineParts, mail: Mail): Promise<Reception>
     blob,
     size: content.length,
     recipients,
-    senders: fromAddresses && [...fromAddresses, mailFrom],
-    headers,
+    senders: fromAddresses && [...fromAddresses, mailFrom], // null: the authors are not certain
     attachments:
       attachments.length > 0 ? await timed(metrics, 'blobs', storeAttachments(parts.blobs, attachments)) : [],
     automatic: automatic || mailFrom === '',
   };
+  // The sweep may have removed the same bytes, put for an older message: then they are put again.
   const putAgain = () => settleAll([parts.blobs.put(raw), storeAttachments(parts.blobs, attachments)]);
   const receiving = withSweptRestored(parts.store, putAgain, () => parts.store.receive(message, mail.claim));
   return timed(metrics, 'store', receiving);
@@ -137,15 +139,15 @@ function digestOf({ mailFrom, recipients, content }: Mail): Buffer {
 }
 
 /**
- * The From header has no usable address, so DMARC cannot be checked. We hold the message, as for the policy
- * `quarantine`. This also applies to mail that SES judged.
+ * The From header does not show the authors with certainty, so DMARC cannot be checked. We hold the message,
+ * as for the policy `quarantine`. This also applies to mail that SES judged.
  */
 function withUnknownAuthor({ auth, heldReason }: Screened): Screened {
   return { auth: { ...auth, dmarc: 'fail' }, heldReason: heldReason ?? 'auth_failed' };
 }
 
 /**
- * Writes the contents of attachments. After a failed write no other begins.
+ * Writes the contents of attachments. After a failed write, no further write begins.
  * @throws BlobStoreUnavailableError
  */
 async function storeAttachments(

@@ -38,7 +38,7 @@ interface MessageSinkParts {
 
 /**
  * The SMTP server asks this object about recipients, and passes each message to it. Our own scanners judge
- * this mail; SES judges its own.
+ * this mail. Mail that SES receives takes another way.
  */
 export type MessageSink = ReturnType<typeof createMessageSink>;
 

@@ -1,9 +1,9 @@
-/** One message has a key of 64 characters. */
+/** Limits the memory: about 1 MB for keys of 64 characters. */
 const MESSAGES_MAX = 10_000;
 
 /**
- * Counts the tries of messages that we deferred. When it is full, it forgets the message that came longest
- * ago: the message's count starts again.
+ * Counts the tries of messages that we deferred. When the counter is full, it forgets the message with the
+ * oldest try. The message's next try counts as its first.
  */
 export class TryCounter {
   readonly #tries = new Map<string, number>();

@@ -17,6 +17,7 @@ const RENEWALS_PER_LEASE = 3;
 /** Interval of polling for rows. SES itself takes longer than this to notify us of a message. */
 const POLL_MS = 1_000;
 const COUNT_EVERY_MS = 5_000;
+/** Pause before a message is tried again. */
 const DELAY_MS = { first: 1_000, max: 60_000 };
 /**
  * One try a minute for four days. Mail servers keep trying as long. Downtime of our processes does not count.
@@ -43,7 +44,7 @@ export class SesReceiver {
   readonly #parts: SesReceiverParts;
   readonly #task: ReturnType<typeof periodicTask>;
   readonly #inFlight = new Set<Promise<void>>();
-  #countedAt = -Infinity;
+  #countedAtMs = -Infinity;
 
   constructor(parts: SesReceiverParts) {
     this.#parts = parts;
@@ -71,7 +72,7 @@ export class SesReceiver {
     try {
       await this.#claim();
     } finally {
-      if (performance.now() - this.#countedAt >= COUNT_EVERY_MS) await this.#count();
+      if (performance.now() - this.#countedAtMs >= COUNT_EVERY_MS) await this.#count();
     }
   }
 
@@ -103,7 +104,7 @@ export class SesReceiver {
     } catch (error) {
       logger.warn('mail of SES not counted', { error });
     }
-    this.#countedAt = performance.now();
+    this.#countedAtMs = performance.now();
   }
 }
 
@@ -125,6 +126,7 @@ async function withLease<T>(
     for (;;) {
       await pause(leaseMs / RENEWALS_PER_LEASE, signal);
       if (signal.aborted) return;
+      // Until then no process claims the row: this renews the lease.
       await work.defer(mail, leaseMs).catch((error: unknown) => {
         logger.warn('lease of mail of SES not renewed', { ...logFieldsOf(mail), error });
       });
@@ -140,6 +142,7 @@ async function withLease<T>(
 
 /** @returns true when the message must be tried again later */
 async function tryOnce(parts: SesReceiverParts, mail: ClaimedSesMail): Promise<boolean> {
+  // `claim` counts the claims of this row, so also its tries.
   if (mail.claim > TRIES_MAX) {
     await refuse(parts, mail, 'tried_out');
     return false;
@@ -179,7 +182,7 @@ async function store(
   return pipeline.process({
     raw,
     content: raw,
-    client: mail.notificationId, // SES does not say who sent the message
+    client: mail.notificationId, // SES does not name the client, so each message counts as one
     mailFrom,
     recipients,
     claim: mail,
@@ -193,7 +196,7 @@ async function refuse(
   mail: ClaimedSesMail,
   reason: 'gone' | 'too_big' | 'tried_out',
 ): Promise<void> {
-  if (!(await work.end(mail))) return;
+  if (!(await work.end(mail))) return; // another process has claimed the row
   metrics.inboundMessages.inc({ result: 'refused', reason });
   logger.warn('message.refused', { reason, ...logFieldsOf(mail) });
 }

@@ -6,7 +6,7 @@ export interface SesOptions {
   readonly region: string;
   /** Limits one operation. It includes the credentials, the connection and every request. */
   readonly timeoutMs: number;
-  /** Its event destinations get the reports of SES. */
+  /** SES reports to the event destinations of this set. */
   readonly configurationSet?: string | undefined;
   readonly connectionsMax?: number | undefined;
 }
@@ -47,7 +47,7 @@ export class SesClient {
 
   constructor(options: SesOptions, timeouts = sdkTimeouts(options.timeoutMs)) {
     const { region, timeoutMs, connectionsMax = CONNECTIONS_MAX } = options;
-    // The SDK's limits start after the credentials and end with the answer's head. This limit covers all.
+    // The SDK's limits cover neither the credentials nor the answer's body. The limit of `BoundedCalls` does.
     this.#operations = new BoundedCalls(timeoutMs, () => new SesNoAnswerError('in time'));
     this.#sdk = new SESv2Client({
       region,

@@ -15,11 +15,12 @@ interface Findings {
   type: Report['type'];
   /** Null: the notification has no time, and the mail's time is used. */
   timestamp: string | null;
-  /** The recipients that this part names. Empty: all recipients of the mail. */
+  /** The recipients that the notification blames or names. Empty: all recipients of the mail. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
   /** True when a program opened or clicked. Null or missing: SES does not say. */
   machine?: boolean | null;
+  /** Missing: the notification suppresses no address. */
   suppressAs?: BlamedAddress['reason'];
 }
 
@@ -181,7 +182,7 @@ function readClick({ click }: SesNotification): Findings {
   return { ...findings, machine: click.isBotEvent };
 }
 
-/** These parts name no recipients. */
+/** For Reject, Open and Click, which name no recipients of their own: the event is about the whole mail. */
 function ofTheMail(type: Report['type'], timestamp: string | null, detail: Findings['detail']): Findings {
   return { type, timestamp, addresses: [], detail };
 }

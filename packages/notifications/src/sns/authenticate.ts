@@ -17,7 +17,7 @@ export interface SnsTrust {
 export type SnsReception =
   | { readonly kind: 'authentic'; readonly envelope: SnsEnvelope }
   | {
-      /** `unavailable` is temporary: SNS retries after a 5xx. The others are permanent: answer with a 4xx. */
+      /** `unavailable` is temporary: SNS retries after a 5xx. All other kinds are permanent: send a 4xx. */
       readonly kind:
         | 'unavailable'
         | 'bad_envelope'
@@ -31,10 +31,10 @@ export type SnsReception =
 
 /**
  * Decides whether a request body is an SNS message for one of our topics. The cheapest checks come first, and
- * nothing is fetched for a foreign topic. The age is checked last. A signed but old message may be a copy
- * that an attacker stored, and its id may already be deleted here.
+ * nothing is fetched for a foreign topic. The age is checked last. An attacker may post a stored copy of an
+ * old message, and the id that would show the repetition may already be deleted here.
  *
- * The caller limits the body to 512 KiB before: SNS sends up to 256 KiB of text, which JSON may escape.
+ * The caller has limited the body to 512 KiB: SNS sends up to 256 KiB of text, which JSON may escape.
  */
 export async function authenticateSns(body: Uint8Array, trust: SnsTrust): Promise<SnsReception> {
   const parsed = parseSnsEnvelope(body);

@@ -7,11 +7,8 @@ import type { SnsSubscriptionConfirmation } from './envelope.ts';
  * host or path are refused.
  */
 
-/**
- * The region must be one of a partition. A looser pattern accepts `sns.s3-us-west-2.amazonaws.com`. That is a
- * storage bucket called "sns", which any AWS customer may own.
- */
-const HOST = /^https:\/\/sns\.([a-z0-9-]{1,40})\.([a-z0-9.-]{1,40})(\/.*)$/;
+/** The parts of the URL: region, domain, and path with query. `readSnsUrl` checks region and domain. */
+const SNS_URL = /^https:\/\/sns\.([a-z0-9-]{1,40})\.([a-z0-9.-]{1,40})(\/.*)$/;
 const CERTIFICATE_PATH = /^\/SimpleNotificationService-[0-9a-f]{1,128}\.pem$/;
 const QUERY_PATH = /^\/\?[\w.~:%&=+-]+$/;
 
@@ -20,9 +17,14 @@ interface SnsUrl {
   pathAndQuery: string;
 }
 
-/** @returns null when the text is not an address of SNS. Each partition of AWS has a domain of its own. */
+/**
+ * The region must belong to a partition of AWS, and the domain to the same partition. A looser check accepts
+ * `sns.s3-us-west-2.amazonaws.com`: a storage bucket called "sns", which any AWS customer may own.
+ *
+ * @returns null when the text is not an address of SNS.
+ */
 function readSnsUrl(text: string): SnsUrl | null {
-  const [, region, domain, pathAndQuery] = HOST.exec(text) ?? [];
+  const [, region, domain, pathAndQuery] = SNS_URL.exec(text) ?? [];
   if (region === undefined || pathAndQuery === undefined) return null;
   return awsPartitionOf(region)?.domain === domain ? { region, pathAndQuery } : null;
 }
@@ -44,14 +46,14 @@ export function parseSubscribeUrl(envelope: SnsSubscriptionConfirmation): URL | 
   if (envelope.TopicArn.split(':')[3] !== address.region) return null;
   const url = new URL(envelope.SubscribeURL);
   const confirms =
-    only(url, 'Action') === 'ConfirmSubscription' &&
-    only(url, 'TopicArn') === envelope.TopicArn &&
-    (only(url, 'Token') ?? '') !== '';
+    singleValue(url, 'Action') === 'ConfirmSubscription' &&
+    singleValue(url, 'TopicArn') === envelope.TopicArn &&
+    (singleValue(url, 'Token') ?? '') !== '';
   return confirms ? url : null;
 }
 
 /** The value of a parameter that occurs once. Null for a repeated one: SNS might read the other value. */
-function only(url: URL, name: string): string | null {
+function singleValue(url: URL, name: string): string | null {
   const values = url.searchParams.getAll(name);
   return values.length === 1 ? (values[0] ?? null) : null;
 }

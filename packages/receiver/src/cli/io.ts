@@ -3,9 +3,9 @@ import type { WebhookEvent } from '../webhook-event.ts';
 /** The environment and the streams of a command. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Writes the answer, with a line break behind it. */
+  /** Writes the command's output, with a line break after it. */
   readonly print: (text: string) => void;
-  /** Writes one line about a fault. */
+  /** Writes one line about a fault to stderr. */
   readonly complain: (text: string) => void;
   /** The time limit of a handler's answer. Absent: 10 s, as for an attempt of the service. */
   readonly timeoutMs?: number;

@@ -11,12 +11,15 @@ export interface ProcessControl {
   exit(code: number): void;
 }
 
-/** One Ctrl-C sends two signals: the terminal sends one, npm the other. A stop by systemd does the same. */
+/**
+ * Signals within this time count as one. One Ctrl-C sends two signals, one from the terminal and one from
+ * npm. A stop by systemd also sends two.
+ */
 export const SAME_STOP_MS = 1_000;
 
 /**
- * Makes a listener that leaves out the second signal of one Ctrl-C. It gets the first signal, and then at
- * most one a second.
+ * Makes a listener that leaves out the second signal of one Ctrl-C. It passes the first signal to `listener`,
+ * and then at most one a second.
  */
 export function ignoringRepeats<Heard extends unknown[]>(
   listener: (...heard: Heard) => void,

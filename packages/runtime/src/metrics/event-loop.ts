@@ -2,7 +2,7 @@ import { createHistogram } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** prom-client's timer of the lag has this interval. It never fires: the gauges below replace it. */
+/** Sets prom-client's own lag timer to 24 days, the longest interval: the gauges below replace its gauges. */
 const NO_TIMER_MS = 2 ** 31 - 1;
 /**
  * prom-client's timer of 10 ms would make two thirds of the CPU wake-ups of an idle process. Two samples a
@@ -21,7 +21,7 @@ export function collectProcessMetrics(registry: Registry): void {
   addActiveSeconds(registry);
 }
 
-/** The gauges say how late a timer fires: the distribution of the samples since the last scrape. */
+/** The gauges show how late this timer fires: the distribution of the samples since the last scrape. */
 function addLag(registry: Registry): void {
   const histogram = createHistogram();
   const sample = (dueAtMs: number): void => {

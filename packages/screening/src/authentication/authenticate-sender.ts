@@ -26,7 +26,10 @@ export interface AuthenticationOptions {
 const SPF_QUERIES_MAX = 100;
 /** One for each signature, and one for an ARC signature. */
 const DKIM_QUERIES_MAX = 6;
-/** The tree walks of 4 authors and of 6 authenticated domains, 8 queries each, and tests for existence. */
+/**
+ * The tree walks of 4 authors and of 6 domains (5 by DKIM, 1 by SPF), 8 queries each, and queries whether the
+ * names exist.
+ */
 const DMARC_QUERIES_MAX = 128;
 
 /**
@@ -36,8 +39,8 @@ const DMARC_QUERIES_MAX = 128;
  * SPF, DKIM and the query for the author's policy run at the same time with separate limits. So a sender who
  * uses up one limit does not stop the others.
  *
- * It computes hashes and RSA in the calling thread. A hostile message takes seconds, so call it in a worker
- * thread.
+ * mailauth computes hashes and RSA in the calling thread. A hostile message takes seconds, so call this in a
+ * worker thread.
  *
  * @param raw the message as received, starting at its first header field
  */
@@ -47,6 +50,7 @@ export async function authenticateSender(
   options: AuthenticationOptions,
 ): Promise<SenderVerdict> {
   const { bytes, headerBytes, isCut } = cutHeader(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength));
+  // The part of a header that is cut off may hold another From field.
   const authors = isCut ? null : authorDomains(await readAuthors(bytes.subarray(0, headerBytes)));
   const resolver = new BoundedResolver({ servers: options.dnsServers, timeoutMs: options.timeoutMs });
   const resolvePolicy = resolver.limitedTo(DMARC_QUERIES_MAX);

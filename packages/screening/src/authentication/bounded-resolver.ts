@@ -1,6 +1,9 @@
 import { Resolver } from 'node:dns/promises';
 
-/** Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. MX records are objects. */
+/**
+ * Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. The type is mailauth's. It
+ * leaves out MX records, which are objects.
+ */
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
 export interface BoundedResolverOptions {
@@ -27,7 +30,7 @@ export class NoRecordError extends Error {
   }
 }
 
-/** mailauth's SPF takes its result from `spfResult`. */
+/** When a query throws this error, `spfResult` becomes the result of mailauth's SPF check. */
 class TooManyQuestionsError extends Error {
   override name = 'TooManyQuestionsError';
   readonly spfResult = { error: 'permerror', text: 'too many DNS questions' };

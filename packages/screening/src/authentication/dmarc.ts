@@ -22,10 +22,10 @@ const STRICTEST_FIRST: readonly DmarcPolicy[] = ['reject', 'quarantine', 'none']
 const WORST_FIRST: readonly AuthResult[] = ['fail', 'temperror', 'none'];
 const NO_IDENTIFIERS: Identifiers = { spf: null, dkim: [] };
 
-/** The result for authors who cannot be judged: one could hide behind another. */
+/** The result when the authors cannot be judged: a forged author could hide behind a real author. */
 export const UNKNOWN_AUTHOR: DmarcResult = { word: 'fail', policy: 'quarantine', isAuthorUnavailable: false };
 
-/** Queries the policies of the authors. `resolve` remembers them, so that `judgeDmarc` has them at once. */
+/** Queries the policies of the authors. `resolve` keeps the answers, so `judgeDmarc` has them at once. */
 export async function prefetchPolicies(authors: readonly string[], resolve: Resolve): Promise<void> {
   await Promise.all(authors.map((author) => judgeAuthor(author, NO_IDENTIFIERS, resolve)));
 }
@@ -75,7 +75,7 @@ async function judgeAuthor(
   return { word: spf === null ? 'none' : 'fail', policy, isAuthorUnavailable };
 }
 
-/** The DNS names that decide about one author. When no name server answers, they count as absent. */
+/** Resolves names for one author. The author's own names count as absent when no name server answers. */
 class AuthorRecords {
   readonly #author: string;
   readonly #resolve: Resolve;
@@ -97,6 +97,7 @@ class AuthorRecords {
     }
   };
 
+  /** True for the author's domain and the domains above it, with or without `_dmarc.`. */
   #isOwn(name: string): boolean {
     return `.${this.#author}`.endsWith(`.${name.replace(/^_dmarc\./, '')}`);
   }

@@ -26,7 +26,7 @@ export class ClamdScanner {
 
   /** @returns whether clamd found a virus. @throws ScreeningUnavailableError */
   async scan(raw: Uint8Array): Promise<boolean> {
-    return readReply(await exchange(this.#options, raw));
+    return hasVirus(await exchange(this.#options, raw));
   }
 }
 
@@ -51,7 +51,7 @@ function exchange({ target, timeoutMs }: ClamdOptions, raw: Uint8Array): Promise
       else if (received.length > REPLY_BYTES_MAX) fail(`more than ${REPLY_BYTES_MAX} bytes without a reply`);
     });
     socket.on('error', (error) => fail(error.message, error));
-    socket.on('close', () => fail('closed without a reply'));
+    socket.on('close', () => fail('closed without a reply')); // after a reply, this has no effect
     socket.once('connect', () => writeStream(socket, raw));
   });
 }
@@ -75,7 +75,7 @@ function lengthOf(bytes: number): Buffer {
   return length;
 }
 
-function readReply(reply: string): boolean {
+function hasVirus(reply: string): boolean {
   if (reply === 'stream: OK') return false;
   if (/^stream: .+ FOUND$/s.test(reply)) return true;
   throw new ScreeningUnavailableError('clamd', quotedStart(reply));

@@ -29,7 +29,7 @@ export const mailSettings = {
     description:
       'The server for `MAIL_PROVIDER=smtp`, as nodemailer reads it: `smtp://user:password@host:587`.',
     schema: urlOf('smtp', 'smtps'),
-    // Its query may have the password of a proxy, or the passphrase of a key.
+    // The URL's query may hold the password of a proxy, or the passphrase of a key.
     secret: 'whole',
     processes: ['worker'],
   }),
@@ -119,9 +119,9 @@ export const mailSettings = {
     key: 'DOMAIN_TIMEOUT_MS',
     description: 'Time limit of one operation on a sending domain at the provider, at most 15,000.',
     unit: 'ms',
-    // A request waits for two turns at a domain at most, then has its own. A turn lasts up to 5 s longer than
-    // this: three take 60 s. Another domain call of the account may take 30 s before: 90 s in all.
-    // The API closes a connection that is silent for 120 s.
+    // The API closes a connection that is silent for 120 s. With 15 s, a request is silent for 90 s at most:
+    // 30 s while it waits for other domain requests of its account, then three turns at the domain, two of
+    // other requests and its own. A turn lasts up to this setting + 5 s.
     schema: wholeNumber(1, 15_000),
     default: '10000',
     processes: ['api'],
