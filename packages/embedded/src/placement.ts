@@ -18,9 +18,9 @@ export interface Placement {
 }
 
 /**
- * Chooses the data directory: the requested one if the server's user can reach it. Root's server runs as
- * `nobody`, who cannot reach root's home (mode 0700). The cluster then gets another folder, which survives a
- * reboot. The folder's name has a hash of the requested path, so every start finds it again.
+ * Chooses the data directory: the requested one if the server's user can reach it. Postgres refuses to run as
+ * root, and `nobody` cannot reach root's home (mode 0700). Then the cluster gets another folder, which
+ * survives a reboot. The folder's name has a hash of the requested path, so every start finds it again.
  */
 export function placeCluster(requested: string): Placement {
   const wanted = resolve(requested);

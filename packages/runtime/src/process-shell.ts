@@ -17,7 +17,7 @@ export interface Shell<R extends Role> {
   readonly logger: Logger;
   /** The role's instruments. All roles of a process share one registry. */
   readonly metrics: Metrics<R>;
-  /** The role adds its parts to this start list. */
+  /** The role adds its parts to this start list. They start after the connections that the role gets. */
   readonly lifecycle: PartList;
   /** Counts and logs an error of a connection to Postgres. */
   readonly onPostgresError: (error: Error) => void;

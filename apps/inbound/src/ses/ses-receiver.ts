@@ -182,7 +182,7 @@ async function store(
   return pipeline.process({
     raw,
     content: raw,
-    client: mail.notificationId, // SES does not name the client, so each message counts as one
+    client: mail.notificationId, // SES does not name the client, so each message has its own
     mailFrom,
     recipients,
     claim: mail,

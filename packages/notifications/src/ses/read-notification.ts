@@ -15,7 +15,7 @@ interface Findings {
   type: Report['type'];
   /** Null: the notification has no time, and the mail's time is used. */
   timestamp: string | null;
-  /** The recipients that the notification blames or names. Empty: all recipients of the mail. */
+  /** The recipients that the notification names. Empty: all recipients of the mail. */
   addresses: readonly (string | null)[];
   detail: Parameters<typeof notificationDetailOf>[0];
   /** True when a program opened or clicked. Null or missing: SES does not say. */

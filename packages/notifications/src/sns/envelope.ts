@@ -11,7 +11,7 @@ const wellFormed = z.string().refine((text) => text.isWellFormed(), 'holds half 
 
 /**
  * In the signed text, each value is one line. With line breaks in a value, an attacker could move the border
- * between two values without changing the signed text. Only `Message`, which comes first, may have them.
+ * between two values without changing the signed text. Only `Message`, the first value, may have them.
  */
 const token = z.string().regex(/^[!-~]{1,4096}$/, 'must be printable text without spaces');
 const line = wellFormed.refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'holds a control character');

@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 
 /**
- * Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. The type is mailauth's. It
- * leaves out MX records, which are objects.
+ * Queries DNS records by name and type, like `dns.promises.Resolver.resolve`. The return type is mailauth's.
+ * It leaves out MX records, which are objects.
  */
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
