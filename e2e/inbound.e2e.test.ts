@@ -13,7 +13,7 @@ import type { FakeClamd, FakeRspamd, SystemProcess, ZoneServer } from '@postride
 import type { SendMailOptions } from 'nodemailer';
 import { callApi } from './call-api.ts';
 import { sendMail } from './send-mail.ts';
-import { startSystem } from './start-system.ts';
+import { startSystem, untilStarted } from './start-system.ts';
 import type { System } from './start-system.ts';
 
 /*
@@ -167,6 +167,8 @@ test('mail to postmaster is refused, and the start warns, until the operator nam
   const port = await all.smtpPort();
   const warnings = ({ log }: SystemProcess) =>
     log.filter(({ msg }) => String(msg).startsWith('mail to postmaster is refused'));
+  // The process warns after its SMTP server listens.
+  await untilStarted(all);
   expect(warnings(all)).toMatchObject([
     {
       msg: 'mail to postmaster is refused: `postrider installation set postmaster ibx_…` names the inbox that gets it',
@@ -184,7 +186,7 @@ test('mail to postmaster is refused, and the start warns, until the operator nam
     client.destroy();
   }
   const second = await system.start('inbound');
-  await second.smtpPort();
+  await untilStarted(second);
   expect(warnings(second)).toEqual([]);
   await second.kill();
 });

@@ -157,7 +157,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 /** Waits for the end of the start. Until then the process writes rows and reads them back. */
-async function untilStarted(started: SystemProcess): Promise<void> {
+export async function untilStarted(started: SystemProcess): Promise<void> {
   const isStarted = () => !started.running || started.log.some(({ msg }) => msg === 'started');
   await waitFor(isStarted, { what: `${started.name} to start` });
 }
