@@ -18,13 +18,15 @@ export function setup<Opened extends object>(
   close: (opened: Opened) => Promise<unknown>,
 ): Opened {
   const opened = {} as Opened;
+  let isOpen = false;
   beforeAll(async () => {
     Object.defineProperties(opened, Object.getOwnPropertyDescriptors(await open()));
     closers.push(() => close(opened));
+    isOpen = true;
   });
   // Jest calls these hooks in the order in which they were registered.
   afterAll(async () => {
-    await closers.pop()?.();
+    if (isOpen) await closers.pop()?.();
   });
   return opened;
 }
