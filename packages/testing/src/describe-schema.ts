@@ -32,7 +32,8 @@ const OWN_TABLES = `c.relnamespace = 'public'::regnamespace and c.relname <> '_p
  * Returns SQL that makes the tables of the schema `public`: types, sequences, columns, defaults, constraints,
  * indexes, partitions and storage parameters. Functions follow, and whether all roles may execute them. Equal
  * schemas have equal texts.
- * @throws for a view, a procedure, an aggregate or a trigger, which it cannot describe
+ * @throws for what it cannot describe: views, procedures, aggregates, triggers, domains, ranges, options of
+ * sequences, identity by default, generated columns, grants on tables, and row security
  */
 export async function describeSchema(client: Client): Promise<string> {
   await refuseUnknown(client);
@@ -54,6 +55,26 @@ async function refuseUnknown(client: Client): Promise<void> {
     `select 'relation ' || relname as what from pg_class c where ${OWN_TABLES} and relkind not in ('r', 'p', 'i', 'I', 'S', 't')
      union all select case prokind when 'p' then 'procedure ' else 'aggregate ' end || proname from pg_proc
        where pronamespace = 'public'::regnamespace and prokind <> 'f'
+     union all select 'options of sequence ' || relname from pg_sequence join pg_class c on c.oid = seqrelid
+       where ${OWN_TABLES} and (
+         (seqstart, seqmin, seqincrement, seqcache, seqcycle) <> (1, 1, 1, 1, false)
+         or seqmax <> case seqtypid when 'bigint'::regtype then 9223372036854775807
+                                    when 'integer'::regtype then 2147483647 else 32767 end
+         or not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
+            and (seqtypid <> 'bigint'::regtype
+                 or exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'a')))
+     union all select case attidentity when 'd' then 'identity by default of ' else 'generated column ' end
+                      || relname || '.' || attname
+       from pg_attribute join pg_class c on c.oid = attrelid
+       where ${OWN_TABLES} and (attidentity = 'd' or attgenerated <> '') and not attisdropped
+     union all select 'type ' || typname from pg_type
+       where typnamespace = 'public'::regnamespace and typtype in ('d', 'r')
+     union all select 'grants on ' || relname from pg_class c
+       where ${OWN_TABLES} and relkind in ('r', 'p')
+         and (relacl is not null or exists (select from pg_attribute where attrelid = c.oid and attacl is not null))
+     union all select 'row security of ' || relname from pg_class c
+       where ${OWN_TABLES}
+         and (relrowsecurity or relforcerowsecurity or exists (select from pg_policy where polrelid = c.oid))
      union all select 'trigger ' || tgname from pg_trigger join pg_class c on c.oid = tgrelid
        where ${OWN_TABLES} and not tgisinternal
      order by 1`,
@@ -73,7 +94,7 @@ async function enums(client: Client): Promise<string> {
   return types.map(({ name, labels }) => `CREATE TYPE ${name} AS ENUM (${labels});\n`).join('');
 }
 
-/** Leaves out the sequences of identity columns. Assumes Postgres's default options for the others. */
+/** Leaves out the sequences of identity columns. */
 async function sequences(client: Client): Promise<string> {
   const found = await rowsOf<{ name: string; isPublic: boolean }>(
     client,
