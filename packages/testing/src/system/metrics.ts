@@ -21,10 +21,10 @@ export function parseMetrics(text: string): MetricsPage {
   const samples = text.split('\n').map((line) => /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line));
 
   function find(sample: string): number | null {
-    const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(sample) ?? [];
-    const wanted = labels.split(',');
+    const [, name = '', labels] = /^(\w+)(?:\{(.*)\})?$/.exec(sample) ?? [];
+    const wanted = labelsIn(labels);
     const found = samples.find(
-      (match) => match?.[1] === name && wanted.every((label) => (match[2] ?? '').includes(label)),
+      (match) => match?.[1] === name && wanted.every((label) => labelsIn(match[2]).includes(label)),
     );
     return found == null ? null : Number(found[3]);
   }
@@ -37,4 +37,9 @@ export function parseMetrics(text: string): MetricsPage {
       return value;
     },
   };
+}
+
+/** Splits `one="1",two="2"`. A value may contain commas, and quotes after a backslash. */
+function labelsIn(text = ''): string[] {
+  return text.match(/\w+="(?:[^"\\]|\\.)*"/g) ?? [];
 }
