@@ -40,7 +40,7 @@ export async function waitFor<T>(
 }
 
 /** A long wait asks seldom, because many conditions ask Postgres or a process. It ends up to 5 % late. */
-function intervalAfter(elapsedMs: number): number {
+export function intervalAfter(elapsedMs: number): number {
   const { min, max, partOfTimeSoFar } = INTERVAL_MS;
   return Math.min(Math.max(min, elapsedMs * partOfTimeSoFar), max);
 }
