@@ -11,7 +11,7 @@ import type { Question, Reply } from './message.ts';
 export interface DnsServer {
   /** `127.0.0.1:<port>` */
   readonly address: string;
-  /** All questions so far, such as `<name> TXT`. A client that gets no answer asks again. */
+  /** All questions so far, such as `<name> TXT`, or `malformed`. A client that gets no answer asks again. */
   readonly questions: readonly string[];
   close(): Promise<void>;
 }
@@ -23,7 +23,11 @@ export async function startDnsServer(
   const questions: string[] = [];
 
   function answer(query: Buffer, isTcp: boolean): Buffer | null {
-    const question = readQuestion(query);
+    const question = questionIn(query);
+    if (question === null) {
+      questions.push('malformed');
+      return null;
+    }
     questions.push(`${question.name} ${typeName(question.type)}`);
     const replied = reply(question, isTcp);
     return replied === null ? null : writeReply(query, question, replied);
@@ -47,6 +51,16 @@ export async function startDnsServer(
       await listening.close();
     },
   };
+}
+
+/** Returns null when the message ends before its question does. */
+function questionIn(query: Buffer): Question | null {
+  try {
+    return readQuestion(query);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** Takes a free TCP port and the UDP port of that number. Tries another number if the UDP port is taken. */
