@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { DIST, runNode, waitFor } from '@postrider/testing';
 import type { SystemProcess } from '@postrider/testing';
 import { Resend } from 'resend';
-import { fetchAgainOn429 } from './call-api.ts';
+import { callApi } from './call-api.ts';
 import { dataOf } from './resend-setup.ts';
 import { signIn } from './sign-in.ts';
 import { startSystem } from './start-system.ts';
@@ -24,13 +24,11 @@ afterAll(() => system.close());
 afterEach(() => system.reset());
 
 async function post(path: string, body: object) {
-  const url = `http://127.0.0.1:${await all.port('api')}${path}`;
-  const headers = { authorization: `Bearer ${system.apiKey}`, 'content-type': 'application/json' };
-  const response = await fetchAgainOn429(url, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(response.status).toBe(200);
-  const answer = (await response.json()) as { id?: string; data?: { id: string }[] };
-  const emails = answer.data ?? [{ id: String(answer.id) }];
-  return { requestId: response.headers.get('x-request-id'), emailIds: emails.map(({ id }) => id) };
+  const answer = await callApi({ api: all, key: system.apiKey }, 'POST', path, body);
+  expect(answer).toMatchObject({ status: 200 });
+  const { id, data } = answer.body as { id?: string; data?: { id: string }[] };
+  const emails = data ?? [{ id: String(id) }];
+  return { requestId: answer.headers.get('x-request-id'), emailIds: emails.map((email) => email.id) };
 }
 
 /** The request id in the API's log line about the first successful request to this HTTP route. */

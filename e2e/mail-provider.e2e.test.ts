@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { publishKeys, startFakeSes, waitFor } from '@postrider/testing';
 import type { FakeSes, SystemProcess } from '@postrider/testing';
-import { fetchAgainOn429 } from './call-api.ts';
+import { callApi } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -31,14 +31,8 @@ afterAll(async () => {
 
 const startSender = () => system.start('all', { ...withSes, ROLES: 'relay,worker' });
 
-async function post(api: SystemProcess, path: string, body: object) {
-  const answer = await fetchAgainOn429(`http://127.0.0.1:${await api.port()}/v1/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${system.apiKey}` },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
+const post = async (api: SystemProcess, path: string, body: object) =>
+  callApi({ api, key: system.apiKey }, 'POST', `/v1/${path}`, body);
 
 const message = (from: string) => ({ from, to: 'ann@example.net', subject: 'Hi', text: 'Hi' });
 

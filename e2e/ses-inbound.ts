@@ -21,7 +21,7 @@ import type {
   SnsSigner,
   SystemProcess,
 } from '@postrider/testing';
-import { fetchAgainOn429 } from './call-api.ts';
+import { callApi } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -93,12 +93,9 @@ export function setupSesInbound() {
     path: string,
     body?: object,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const url = `http://127.0.0.1:${await all.port('api')}${path}`;
-    const headers = { authorization: `Bearer ${system.apiKey}` };
-    const json = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await fetchAgainOn429(url, { method, headers, ...json });
-    if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-    return (await answer.json()) as Readonly<Record<string, unknown>>;
+    const answer = await callApi({ api: all, key: system.apiKey }, method, path, body);
+    if (answer.status >= 400) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
   }
 
   /** Makes an inbox. @returns its address */

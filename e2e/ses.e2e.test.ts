@@ -15,7 +15,7 @@ import {
   waitFor,
 } from '@postrider/testing';
 import type { FakeSes, ServiceReaction, SesMessage, SnsSigner, SystemProcess } from '@postrider/testing';
-import { fetchAgainOn429 } from './call-api.ts';
+import { callApi } from './call-api.ts';
 import { startSystem } from './start-system.ts';
 import type { System } from './start-system.ts';
 
@@ -79,11 +79,9 @@ function send(subject: string): Promise<string> {
 
 /** Posts to the API. @returns the id in the answer */
 async function post(path: string, body: object): Promise<string> {
-  const headers = { authorization: `Bearer ${system.apiKey}` };
-  const url = `http://127.0.0.1:${await all.port('api')}/v1/${path}`;
-  const answer = await fetchAgainOn429(url, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(answer.status).toBe(200);
-  return ((await answer.json()) as { id: string }).id;
+  const answer = await callApi({ api: all, key: system.apiKey }, 'POST', `/v1/${path}`, body);
+  expect(answer).toMatchObject({ status: 200 });
+  return String(answer.body['id']);
 }
 
 /** An event that the webhook got. */
