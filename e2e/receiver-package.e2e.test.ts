@@ -36,9 +36,11 @@ for (const { secret, header, body, now } of vectors) {
 console.log(JSON.stringify(answers));
 `;
 
+/** The results in the source folder. The programs read the vectors of the package. */
 function expectedResults(): string[] {
-  const path = join(installed.app, 'node_modules/@postrider/receiver/vectors.json');
-  return (JSON.parse(readFileSync(path, 'utf8')) as { result: string }[]).map(({ result }) => result);
+  return (JSON.parse(readFileSync(join(RECEIVER, 'vectors.json'), 'utf8')) as { result: string }[]).map(
+    ({ result }) => result,
+  );
 }
 
 describe('the packed file', () => {
