@@ -120,12 +120,14 @@ describe('mail that the SNS action brings', () => {
 
   test('ends without a retry when no inbox has its address, and is counted and logged', async () => {
     const before = await ses.metric('result="nobody"');
+    const address = `nobody@${DOMAIN}`;
     const id = await ses.notify({
-      recipients: [`nobody@${DOMAIN}`],
+      recipients: [address],
       content: message('To nobody').toString('utf8'),
     });
     await waitFor(async () => (await ses.metric('result="nobody"')) > before, { what: 'it to end' });
     await ses.untilTakenIn();
+    expect(await ses.storedCount(address)).toBe(0);
     expect(ses.inbound.log).toContainEqual(
       expect.objectContaining({ msg: 'message.nobody', level: 'info', sns_message_id: id }),
     );
