@@ -89,7 +89,7 @@ export function readSettings({ args, env, distDir, rootDir }: Launch): Settings 
       `npm start delivers to 127.0.0.1 and refuses NODE_ENV=${nodeEnv}; there, run start:all, or start:api, start:relay, start:worker, start:inbound and start:console`,
     );
   }
-  // `own` has the settings of the whole process. `of` returns the settings of one role.
+  // `own` has the settings of the whole process. `of` returns one role's settings.
   const { own, of } = loadSharedConfig({ ...LATER, ...given, ROLES: 'all' });
   const [api, worker, inbound, console] = [of('api'), of('worker'), of('inbound'), of('console')];
   const dataDir = resolve(given['POSTRIDER_DATA_DIR'] ?? join(rootDir, '.data'));

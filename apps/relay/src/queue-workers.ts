@@ -13,7 +13,7 @@ export interface QueueWorkersParts {
 const RUNS_BEFORE_WARNING = 10;
 
 /**
- * Warns when workers run, and none of them takes jobs from this relay's queue.
+ * Warns when workers run, and none takes jobs from this relay's queue.
  *
  * @returns a function that gets the queues of all workers each second
  */

@@ -1,4 +1,4 @@
-// Node 18 has no `hash`, and an import of it by name fails. But each bundle must load there, to say that Node
+// Node 18 has no `hash`, and importing it by name fails. But each bundle must load there, to say that Node
 // is too old.
 import * as crypto from 'node:crypto';
 

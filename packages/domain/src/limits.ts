@@ -58,7 +58,7 @@ export const LIMITS = {
   recordNameLength: 998,
   /** Bytes in UTF-8 of the text and of the HTML in the answer about one received message. */
   messageBodyBytes: 1024 * 1024,
-  /** The images within the HTML of one received message, before base64. */
+  /** The images within the HTML of a received message, before base64. */
   inlineImageBytes: 1024 * 1024,
   /** A received message as sent (SMTP's SIZE). */
   receivedBytes: 10 * 1024 * 1024,
@@ -74,7 +74,7 @@ export const LIMITS = {
   threadPageBytes: 8 * 1024 * 1024,
   /** A search in an inbox looks at this number of received messages, and of sent ones. */
   searchedMessages: 500,
-  /** Characters of a searched word, and addresses of one parameter. */
+  /** Characters of a searched word, and addresses in one parameter. */
   searchLength: 200,
   searchAddresses: 20,
   /** Events that one request for metrics counts, and the days of its range. */

@@ -6,7 +6,7 @@ interface BudgetLimits {
   readonly smallBytes: number;
 }
 
-/** A holding: the bytes of one message. */
+/** A holding: the bytes of a message. */
 export interface HeldBytes {
   /** @returns false when the budget has too few bytes for this owner. Call `release` then. */
   take(bytes: number): boolean;

@@ -115,7 +115,7 @@ function asParsed(address: string): { readonly name: string; readonly address: s
   return { name: '', address };
 }
 
-/** The time limits of one attempt. Each step that ends starts the limit of the next one. */
+/** The time limits of an attempt. Each step that ends starts the limit of the next one. */
 class SmtpAttempt {
   readonly #bytes: Buffer;
   readonly #timeouts: SmtpTimeouts;

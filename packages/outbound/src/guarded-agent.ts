@@ -41,7 +41,7 @@ const SESSIONS_KEPT = 1_000;
  */
 const ADDRESS_ATTEMPT_MS = 1000;
 
-/** Keys and session tickets of one connection. Most connections have five keys and two tickets. */
+/** Keys and session tickets of a connection. Most connections have five keys and two tickets. */
 const HANDSHAKE_MESSAGES_MAX = 64;
 
 type CreateConnection = Parameters<Agent['createConnection']>;

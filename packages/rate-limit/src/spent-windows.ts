@@ -1,4 +1,4 @@
-/** The known state of one key's open window. */
+/** The known state of a key's open window. */
 interface SpentWindow {
   /** The cost of all charges in the window is at least this. Other processes charge the same window. */
   readonly used: number;

@@ -3,7 +3,7 @@ import type { RouteRequest } from '../routes/route.ts';
 import type { AccountSlots } from './account-slots.ts';
 import type { Answer } from './answer.ts';
 
-/** Limits of one kind of costly work in a process: one piece in flight of each account, and two in all. */
+/** Limits of one kind of costly work in a process: one piece in flight for each account, and two in all. */
 export const COSTLY = { inFlightMax: 1, waitingMax: 256, waitMs: 30_000, totalInFlightMax: 2 };
 
 /**

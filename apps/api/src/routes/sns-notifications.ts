@@ -26,7 +26,7 @@ export interface SnsRouteParts {
   readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
 }
 
-/** The outcome of one request from SNS. */
+/** The outcome of a request from SNS. */
 interface Taken {
   /** The label of the metric. */
   readonly result: string;

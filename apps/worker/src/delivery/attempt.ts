@@ -46,7 +46,7 @@ export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts):
   return { result, startedAtMs, endedAtMs: performance.now() };
 }
 
-/** The headers of one attempt. The customer's come first, so that they never replace ours. */
+/** The headers of an attempt. The customer's come first, so that they never replace ours. */
 function headersOf(delivery: TakenDelivery, body: Buffer, parts: AttemptParts): Record<string, string> {
   const { eventId: id, eventType, webhookId, headers } = delivery;
   const secret = parts.secrets.open(delivery.secret, webhookId);

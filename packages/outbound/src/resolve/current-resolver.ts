@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 export interface CurrentResolverOptions {
   /** Name servers as `address` or `address:port`. Default: the machine's. */
   servers?: readonly string[] | undefined;
-  /** Time limit of one try, in milliseconds. */
+  /** Time limit of a try, in milliseconds. */
   timeout: number;
   tries: number;
   /** Monotonic time in milliseconds. */

@@ -41,7 +41,7 @@ export interface RetriedEmail extends Pick<NextAttempt, 'delayMs' | 'attempts'> 
   readonly email: TakenEmail;
 }
 
-/** The outcome of one attempt. */
+/** The outcome of an attempt. */
 export interface ReportedOutcome {
   readonly providerMessageId: string | null;
   /** Notifications that came with the provider's answer. */

@@ -34,7 +34,7 @@ export async function readiness(db: Queryable): Promise<Readiness> {
 /**
  * Checks at the start of a process that it can work with this database.
  *
- * @param warn receives one line when the role lacks rights of a process. Not every process needs all of them.
+ * @param warn receives one line when the role lacks rights of a process. Not every process needs all rights.
  * @throws Error that names the remedy, when the database lacks migrations or the encoding UTF8, or a pooler
  * in transaction mode stands before it.
  * @throws StoreUnavailableError when Postgres does not answer.

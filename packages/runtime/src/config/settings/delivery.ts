@@ -2,7 +2,7 @@ import { CONTRACT_RETRY_DELAYS_SECONDS } from '@postrider/domain';
 import { delaysSeconds, httpToken, networks, oneOf, trueOrFalse, wholeNumber } from '../schemas.ts';
 import { type Environment, defineSetting } from '../setting.ts';
 
-/** Time limit of one attempt, unless the operator sets another. */
+/** Time limit of an attempt, unless the operator sets another. */
 const DELIVERY_TIMEOUT_DEFAULT_MS = 10_000;
 const LEASE_DEFAULT_SECONDS = 30;
 /** A lease outlasts its attempt by more than this, so that the worker has time to record the outcome. */
