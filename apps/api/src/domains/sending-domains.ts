@@ -31,7 +31,7 @@ export type DomainOutcome<Value> =
    */
   | ({
       readonly kind: 'refused' | 'unavailable' | 'not-asked';
-      /** The provider did not delete the domain. */
+      /** The failed call was the one that deletes the domain at the provider. */
       readonly duringDeletion?: true;
     } & DomainFault);
 
@@ -44,7 +44,7 @@ export interface DomainParts {
   readonly store: DomainStore;
   readonly turns: DomainTurns;
   readonly provider: Omit<DomainProvider, 'close'>;
-  /** Apply to each account without its own limits. */
+  /** The limits of an account without its own. */
   readonly limits: DomainLimits;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -190,7 +190,7 @@ async function add(
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.create({ domain: name, accountId });
   if (answer.kind !== 'ok') return answer;
-  const state = stateOf(answer.value, false);
+  const state = stateOf(answer.value, { hadOwnKeys: false });
   const domain = { name, region: provider.region, ...state };
   const addition = await store.add(accountId, domain, limits);
   return addition.kind === 'added' ? { kind: 'ok', value: addition.domain } : addition;
@@ -211,7 +211,8 @@ async function ask(
   if (!turn.hasTimeLeft()) return TOO_LATE;
   const answer = await provider.get(domain.name);
   if (answer.kind !== 'ok' || answer.value === null) return answer;
-  const state = stateOf(answer.value, hasOwnKeys(domain.records as SendingDomain['records']));
+  const hadOwnKeys = hasOwnKeys(domain.records as SendingDomain['records']);
+  const state = stateOf(answer.value, { hadOwnKeys });
   return (await store.update(accountId, id, state)) ? answer : MISSING;
 }
 
@@ -266,12 +267,15 @@ async function inTurn<Value>(
 
 /**
  * SES sends for a domain as soon as it sends for a parent domain (SES guide, "Creating and verifying
- * identities"). Another account or the operator may have added that parent. So this status does not prove who
- * owns the name. So `verified` counts only with the domain's own keys in the DNS, or under a parent that this
- * account has verified. `settleDomains` in the store enforces this. A key with a failed first lookup shows as
- * `pending` until a lookup finds it.
+ * identities"). Another account or the operator may have added that parent, so this status does not prove who
+ * owns the name. `verified` therefore counts only with the domain's own keys in the DNS, or under a parent that
+ * this account has verified. The store enforces this (`settleDomains`). A key with a failed first lookup shows
+ * as `pending` until a lookup finds it.
  */
-function stateOf({ status, records }: SendingDomain, hadOwnKeys: boolean): DomainState {
+function stateOf(
+  { status, records }: SendingDomain,
+  { hadOwnKeys }: { readonly hadOwnKeys: boolean },
+): DomainState {
   const isUnproved = ({ record, status: found }: DomainRecord): boolean =>
     record === 'DKIM' && found === 'temporary_failure' && !hadOwnKeys;
   return {

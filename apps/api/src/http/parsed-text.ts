@@ -30,7 +30,7 @@ export const requestedTime = parsedText(parseIsoTime, 'is not a time such as 202
   format: 'date-time',
 });
 
-/** A field that holds a time, or a date from its start in UTC. */
+/** A field that holds a time, or a date, which stands for its start in UTC. */
 export const requestedMoment = parsedText(
   parseIsoMoment,
   'is neither a date nor a time such as 2026-11-20T10:00:00Z',

@@ -24,7 +24,7 @@ import type { AnswerOf } from './schemas.ts';
 const MANAGE = { scope: 'domains:manage', limited: true } as const;
 const PROVIDER_REFUSALS: readonly Refusal[] = ['ses-refused', 'ses-unavailable', 'ses-not-configured'];
 
-/** @param domains null: the mail provider has no domains, and every route answers 503 */
+/** @param domains null: the mail provider has no domains, and these HTTP routes answer 503 */
 export function domainRoutes(store: DomainStore, domains: SendingDomains | null): readonly Documented[] {
   const storeOrNull = domains === null ? null : store;
   return [
@@ -95,7 +95,7 @@ const oneDomain = z
   })
   .meta({ id: 'Domain' });
 
-/** Checks the body first: a customer learns of a bad name before the 503. */
+/** Checks the body before the 503 of a provider without domains: a customer always learns of a bad name. */
 function createDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,

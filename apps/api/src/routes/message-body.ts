@@ -20,7 +20,7 @@ const FORMS = {
 
 /** Streams a whole body. Its stream fails when the message is deleted, or the key revoked, meanwhile. */
 export function getMessageBody(messages: MessageStore): Documented<KeyedRoute> {
-  // Postgres takes some 40 ms for a read from a body of 10 MiB. So the API does few at a time.
+  // Postgres takes some 40 ms for a read from a body of 10 MiB. So the API makes few such reads at a time.
   const queue = new KeyedQueue(STORE_READS);
   return {
     ...READ,

@@ -120,7 +120,10 @@ function addSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute>
   };
 }
 
-/** A new suppression counts as at least one delivery, because the suppression and its event stay stored. */
+/**
+ * The deliveries that the request wrote. A new suppression counts as at least one delivery, because the
+ * suppression and its event stay stored.
+ */
 function writtenBy({ added, deliveries }: Additions): number {
   return Math.max(deliveries, added.filter(({ isNew }) => isNew).length);
 }
@@ -162,10 +165,10 @@ function listSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute
       refusals: ['400 validation-failed'],
     },
     async handle({ key, query }) {
-      const written = query.getAll('origin');
-      const wanted = ORIGINS.find((each) => each === written[0]) ?? null;
-      if (written.length > 1 || (written.length === 1 && wanted === null)) {
-        return invalid(`origin ${quoted(written.join())} is not one of ${ORIGINS.join(', ')}.`, 400);
+      const given = query.getAll('origin');
+      const wanted = ORIGINS.find((each) => each === given[0]) ?? null;
+      if (given.length > 1 || (given.length === 1 && wanted === null)) {
+        return invalid(`origin ${quoted(given.join())} is not one of ${ORIGINS.join(', ')}.`, 400);
       }
       return listAnswer(query, {
         noun: 'suppression',
@@ -192,8 +195,8 @@ function getSuppression(suppressions: SuppressionStore): Documented<KeyedRoute> 
       success: { status: 200, body: oneSuppression },
       refusals: ['not-found'],
     },
-    async handle({ key, id: written }) {
-      const asked = suppressionKey(written);
+    async handle({ key, id: idOrAddress }) {
+      const asked = suppressionKey(idOrAddress);
       const found = asked === null ? null : await suppressions.find(key.accountId, asked);
       if (found === null) return noSuch('suppression');
       return json<AnswerOf<typeof oneSuppression>>(200, {
@@ -204,11 +207,11 @@ function getSuppression(suppressions: SuppressionStore): Documented<KeyedRoute> 
   };
 }
 
-/** Reads the `:id` of a path, an id or an address. @returns null for neither: the answer is then 404 */
-export function suppressionKey(written: string): SuppressionKey | null {
-  const id = parseId('suppression', written);
+/** Reads the `:id` of a path. @returns null when it is neither an id nor an address: the answer is then 404 */
+export function suppressionKey(idOrAddress: string): SuppressionKey | null {
+  const id = parseId('suppression', idOrAddress);
   if (id !== null) return { id };
-  const address = plainAddress(written);
+  const address = plainAddress(idOrAddress);
   return address === null ? null : { address };
 }
 

@@ -14,7 +14,10 @@ import { findThread, findThreadEmail } from './threads.ts';
 
 const READ = { scope: 'inbound:read', limited: true } as const;
 
-/** @param awsRegion `AWS_REGION`, with any mail provider: SES writes its own Message-IDs, also over SMTP */
+/**
+ * @param awsRegion the setting `AWS_REGION`, with any mail provider: SES writes Message-IDs with the region,
+ *   also when it is used over SMTP.
+ */
 export function threadEmailRoutes(stores: RouteStores, awsRegion: string | undefined): readonly Documented[] {
   return [listThreadEmails(stores, awsRegion), getThreadEmail(stores, awsRegion)];
 }

@@ -7,12 +7,12 @@ import type { Page } from '../html/layout.ts';
 /** The version of package.json. A bundle runs without that file. */
 const VERSION = '0.1.0';
 
-/** Sends a page in the frame of this user. */
+/** Sends a page in the frame that names the visitor. Null: no user is signed in. */
 export type Respond = (response: Response, page: Page, visitor: Visitor | null) => void;
 
 export function createRespond(clock: Clock): Respond {
-  return (response, page, user) => {
-    const frame = { user, now: clock.now(), version: VERSION };
+  return (response, page, visitor) => {
+    const frame = { user: visitor, now: clock.now(), version: VERSION };
     if (page.refreshSeconds !== undefined) response.set('refresh', String(page.refreshSeconds));
     response
       .status(page.status ?? 200)

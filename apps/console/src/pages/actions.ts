@@ -45,8 +45,9 @@ export function actionsSection(
 ): Html {
   const lines = entries.map((entry) => {
     const words = WORDS[entry.action];
-    const isGone = entry.action === 'webhook.delete' || entry.target === entry.accountId;
-    const path = isGone ? null : pagePath(entry.target);
+    const isDeleted = entry.action === 'webhook.delete';
+    const isThisAccount = entry.target === entry.accountId;
+    const path = isDeleted || isThisAccount ? null : pagePath(entry.target);
     return html`<li>
       ${time(entry.createdAt, now, 'minutes')} <b>${actorOf(entry, keys)}</b>
       ${typeof words === 'string' ? words : words(entry.count, entry.after?.['has_more'] === true)}

@@ -36,7 +36,7 @@ import {
 import { releaseMessage } from './sql/receive-message.ts';
 import { threadOf } from './thread-of.ts';
 
-/** A message with all its stored fields, without its text and HTML: they may have 10 MiB. */
+/** A message with its stored fields, except text and HTML, which may have 10 MiB. */
 export interface MessageDetails extends Omit<ReceivedMessage, 'text'> {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /** The ids of the References header without brackets, in the order of the header. */
@@ -106,7 +106,7 @@ export function createMessageStore(db: Database, clock: Clock) {
     /**
      * Reads at most `bytesMax` bytes of a body in UTF-8. They may begin and end within a character.
      *
-     * @param start number of bytes before the first. @returns null when the message is deleted.
+     * @param start number of bytes to skip. @returns null when the message is deleted.
      */
     async bodyPiece(id: MessageId, part: BodyPart, start: number, bytesMax: number): Promise<Buffer | null> {
       const values = [id, part, start + 1, bytesMax];
@@ -114,7 +114,7 @@ export function createMessageStore(db: Database, clock: Clock) {
       return row?.piece ?? null;
     },
     /**
-     * The newest first, each as its record. A page ends early when they would exceed `LIMITS.eventPageBytes`.
+     * The newest first. A page ends early when its messages would exceed `LIMITS.eventPageBytes`.
      *
      * @returns null when the cursor is not a message of the reader.
      */

@@ -5,9 +5,9 @@ export interface Erasure {
   readonly accountId: AccountId;
   /** As `plainAddress` writes it. */
   readonly address: string;
-  /** As text. Later rows are not erased, unless they belong to a message that is. */
+  /** As text, to the microsecond. Later rows stay, unless they belong to a message that is erased. */
   readonly requestedAt: string;
-  /** As text. Earlier passes have erased older rows. */
+  /** As text, to the microsecond. Earlier passes have erased older rows. */
   readonly resumeFrom: string;
 }
 
@@ -63,9 +63,13 @@ export function messageIdIn(data: 'p.data' | 'l.data'): string {
 }
 
 /**
- * An SQL expression: true for each text that may name the address whose needle is the parameter. As
- * `plainAddress` does, it makes the Kelvin sign (U+212A) a `k`, and U+1FEF a backtick. A database with the
- * rules of Turkish would lower an `I` to another letter than JavaScript.
+ * An SQL expression: true for each text that may name the address.
+ *
+ * It removes quotes and backslashes. As `plainAddress` does, it makes the Kelvin sign (U+212A) a `k`, and
+ * U+1FEF a backtick. `collate "C"`: with Turkish rules, Postgres would lower `I` to another letter than
+ * JavaScript.
+ *
+ * @param needle `needleOf` the address.
  */
 export function mayName(text: string, needle: `$${number}`): string {
   return `position(${needle} in lower(translate(${text} collate "C", '\u212a\u1fef"\\', 'k\`'))) > 0`;
@@ -73,10 +77,10 @@ export function mayName(text: string, needle: `$${number}`): string {
 
 /**
  * A part that every text with the address contains, once its quotes and backslashes are gone: mail may write
- * `"ann"@`, and JSON escapes both. Letters beyond ASCII are left out: a text may have them decomposed. So is
- * an `i` before one: `İ` becomes `i` and a dot here, and may stay one letter in Postgres. The part ends
- * before the domain, which can be written in two ways. Cost: when only the `@` is left, each text with one
- * is read.
+ * `"ann"@`, and JSON escapes both. Letters beyond ASCII are left out: a text may have them decomposed. An `i`
+ * before such a letter is left out, too: `İ` becomes `i` and a dot here, and may stay one letter in Postgres.
+ * The part ends before the domain, which a text may have in Unicode or in ASCII. Cost: when only the `@` is
+ * left, each text with an `@` is read.
  */
 export function needleOf(address: string): string {
   const local = address.slice(0, address.lastIndexOf('@')).replaceAll(/["\\]/g, '');

@@ -1,7 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
 import { dropPages, lacks, ROWS_PER_STEP } from '../db/bounded-step.ts';
 
-/** A CTE that deletes the further recipients of the deleted events in `gone`. */
+/**
+ * A CTE that deletes the rows of the second and further recipients of the deleted events in `gone`. The first
+ * recipient has no row in `event_recipients`.
+ */
 export const FURTHER_RECIPIENTS = `
   further as (
     delete from event_recipients
@@ -33,13 +36,13 @@ export async function dropOldEvents(pool: Pool, days: number): Promise<number> {
 }
 
 /**
- * Locks the events first. Then it deletes, with a new snapshot, those without a delivery and without a recent
+ * Locks the events. Then, with a new snapshot, it deletes the events without a delivery and without a recent
  * attempt.
  *
  * Only a replay adds a delivery to an old event, and it writes the event, too. A replay that has committed is
  * seen. A running replay has locked the event, so the event is skipped; or the replay waits for this commit,
- * and then writes the event again. Attempts of the last hour are checked again, because the caller has
- * already seen the older ones.
+ * and then writes the event again. Only attempts of the last hour are checked again, because the caller has
+ * checked the older ones.
  *
  * @returns how many were deleted.
  */

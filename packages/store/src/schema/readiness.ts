@@ -4,7 +4,7 @@ import { refuseTransactionPooler } from '../db/transaction-pooler.ts';
 import { pendingMigrations, requireUtf8 } from './migrate.ts';
 import { lacksRights, rightsOf } from './rights.ts';
 
-/** The remedy for a database that is behind. An image has neither npm nor the scripts. */
+/** The remedy for a database that lacks migrations. A container image has neither npm nor the scripts. */
 export const MIGRATE_FIRST = 'run `npm run migrate` first, in an image `node dist/cli.js migrate`';
 
 /** Each part is `ok`, or its fault. */
@@ -34,7 +34,7 @@ export async function readiness(db: Queryable): Promise<Readiness> {
 /**
  * Checks at the start of a process that it can work with this database.
  *
- * @param warn receives one line when the role lacks rights of a process. Not every process needs all rights.
+ * @param warn receives one line when the database role lacks a right. Not every process needs all rights.
  * @throws Error that names the remedy, when the database lacks migrations or the encoding UTF8, or a pooler
  * in transaction mode stands before it.
  * @throws StoreUnavailableError when Postgres does not answer.

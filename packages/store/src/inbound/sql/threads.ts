@@ -45,8 +45,8 @@ export const findThread = statement('find-thread')`
     ) as "threadId"`;
 
 /**
- * Whether all that a thread `t` received is read. An index by inbox and thread has only unread messages, so
- * the condition names both. Held messages have no thread.
+ * Whether all that a thread `t` received is read. The condition names inbox, thread and status, as the index
+ * `messages_unread_by_thread` does. Held messages have no thread.
  */
 const IS_READ = `
   (select true from messages m
@@ -56,7 +56,7 @@ const IS_READ = `
  * The columns of a thread `t` in a list. Sender and recipients are those of its newest message. `emailCount`
  * and `hasAttachment` may read every message. The subqueries avoid `exists` and joins: Postgres may plan
  * those as a hash of the whole table, or start at the other table. Then it reads the messages of all
- * accounts. The order keeps Postgres from another index.
+ * accounts. Their `order by` is only there to make Postgres use the index by thread.
  */
 const THREAD = `
   t.id, t.subject, t.last_at as "lastAt", newest."from", newest."to", newest.cc, newest.bcc,
@@ -206,7 +206,7 @@ export const readThreadMessages = statement('read-thread-messages')`
  * as missing at once. A relay deletes the rows. The last step moves the thread. Received messages that are
  * left begin a new thread: they arrived during the deletion.
  *
- * Guarantee: run it under the inbox's lock, so nothing joins the thread meanwhile.
+ * Run it under the inbox's lock, so nothing joins the thread meanwhile.
  *
  * $1 inbox, $2 thread, $3 a new id for the deleted inbox, $4 the received messages, $5 maximum number of sent
  * messages, $6 true when no further received messages are to be moved, $7 a new id for the new thread.
