@@ -59,7 +59,7 @@ export class ConsoleServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
+  /** Requests in flight have `deadlineMs` to finish. Then `stop` closes their connections. */
   async stop(deadlineMs: number): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');

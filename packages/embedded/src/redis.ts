@@ -27,7 +27,7 @@ export class RunningRedis {
   readonly pid: number;
   readonly #folder: string;
 
-  /** @param folder its working directory, which `stop` removes */
+  /** @param folder the server's working directory, which `stop` removes */
   constructor(port: number, pid: number, folder: string) {
     this.port = port;
     this.pid = pid;

@@ -233,7 +233,7 @@ export { readOtherKeys, resealSecrets } from './webhooks/reseal-secrets.ts';
 export type { OtherKey } from './webhooks/reseal-secrets.ts';
 export { readFailingWebhooks } from './webhooks/failing-webhooks.ts';
 export type { FailingWebhook } from './webhooks/failing-webhooks.ts';
-export { LOAD_COUNTED_MAX, loadCountedMax, readWebhookHealth } from './webhooks/webhook-health.ts';
+export { countedMaxPerWebhook, LOAD_COUNTED_MAX, readWebhookHealth } from './webhooks/webhook-health.ts';
 export type { WebhookHealth } from './webhooks/webhook-health.ts';
 export { createWebhookStore } from './webhooks/webhooks.ts';
 export type { Webhook, WebhookStore } from './webhooks/webhooks.ts';

@@ -5,17 +5,17 @@ import { LIMITS, problemDocument } from '@postrider/domain';
 import type { ProblemBases } from '@postrider/domain';
 import { FairByteBudget } from '@postrider/limits';
 import type { Logger, Metrics } from '@postrider/runtime';
-import { tooManyUnread } from '../problems/answers.ts';
+import { tooManyUnreadAnswers } from '../problems/answers.ts';
 import { inPieces, PIECE_BYTES } from './answer.ts';
 import type { Answer, FileAnswer } from './answer.ts';
 import { PAGE_HEADERS } from './page.ts';
 import { contextOf } from './request-context.ts';
 import { hasUnreadBody, readOff } from './unread-body.ts';
 
-/** Writes an answer. Does nothing when the client has disconnected or an answer has begun. */
+/** Writes an answer. Writes nothing when the client has disconnected or an answer has begun. */
 export type Send = (request: IncomingMessage, response: ServerResponse, answer: Answer) => void;
 
-/** The memory budget for answers in progress. It counts what each holds beyond its first `bytesUncounted`. */
+/** The memory budget for answers in progress. The first `bytesUncounted` of each answer do not count. */
 const BUDGET = { bytesMax: 128 * 1024 * 1024, bytesUncounted: LIMITS.bodyBytes };
 /** The budget owner of requests and answers without an API key. No key has this id. */
 export const KEYLESS = 'keyless';
@@ -41,7 +41,7 @@ export function createSend(
       const held = budget.open(key?.id ?? owner ?? KEYLESS);
       if (!held.takeNow(memoryBytes)) {
         if (answer.kind === 'file') answer.stream?.destroy();
-        send(request, response, tooManyUnread);
+        send(request, response, tooManyUnreadAnswers);
         return;
       }
       response.once('close', () => held.release());
@@ -78,8 +78,8 @@ function writeHead(response: ServerResponse, { status, mediaType, headers, lengt
 }
 
 /**
- * Writes the answer as fast as the client reads. Meanwhile it reads and drops the rest of the request.
- * Closing before that would reset the connection, and the client could lose the answer.
+ * Writes the answer as fast as the client reads. At the same time it reads and drops the rest of the request.
+ * Closing with unread bytes would reset the connection, and the client could lose the answer.
  */
 async function sendStream(
   request: IncomingMessage,
@@ -99,7 +99,8 @@ async function sendStream(
 }
 
 /**
- * Destroys the stream when the client disconnects. A failed stream destroys the connection, to show the loss.
+ * Destroys the stream when the client disconnects. A failed stream destroys the connection, so that the client
+ * sees that bytes are missing.
  */
 async function pipe(stream: Readable, response: ServerResponse, logger: Pick<Logger, 'warn'>): Promise<void> {
   try {

@@ -216,7 +216,7 @@ export const comeAgain = problem(
 export const noCapacityNow = problem('not-ready', NO_CAPACITY);
 
 /** Too many answers to the key are still on their way. The client asks for more than it reads. */
-export const tooManyUnread = problem(
+export const tooManyUnreadAnswers = problem(
   'not-ready',
   'Too many other answers are on their way to be read. Read them first, and send the request again later.',
 );

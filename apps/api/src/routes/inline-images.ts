@@ -5,7 +5,7 @@ import type { BlobReader } from './links.ts';
 
 /** A `src` with the Content-ID of an attachment (RFC 2392). Its sender may have percent-encoded the id. */
 const REFERENCE = /(\ssrc\s*=\s*["']?)cid:([^"'\s<>]+)/gi;
-/** A stranger wrote the HTML: 1 MiB has space for 100,000 references. Those after the first 1,000 stay. */
+/** A stranger wrote the HTML: 1 MiB has space for 100,000 references. The first 1,000 are replaced. */
 const REFERENCES_MAX = 1_000;
 /** `decodeURIComponent` throws for other percent signs. */
 const ESCAPE = /%[0-9a-f]{2}/i;

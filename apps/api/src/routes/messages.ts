@@ -120,7 +120,7 @@ function getMessage(messages: MessageStore): Documented<KeyedRoute> {
   };
 }
 
-/** A link to the message in the bytes in which it arrived. */
+/** Answers a link to the bytes of the message, as they arrived. */
 function getRaw(messages: MessageStore, links: LinkMaker): Documented<KeyedRoute> {
   return {
     ...READ,

@@ -21,7 +21,8 @@ const READ = { scope: 'inbound:read', limited: true } as const;
 
 /** Mail threads: the conversations of an inbox. */
 export function threadRoutes(stores: RouteStores): readonly Documented[] {
-  // A list may read 100 whole threads. A change may write a whole thread. So the API does few at a time.
+  // A list may read 100 whole threads. A change may write a whole thread. So the API serves few such requests
+  // at a time.
   const listSlots = new AccountSlots(COSTLY, null);
   const changeSlots = new AccountSlots(COSTLY, null);
   return [
@@ -40,8 +41,8 @@ export const booleanParameter = z
   .optional();
 
 /**
- * `folders` and `labels` are lists, so `listIn` reads them. Resend's SDK joins a list with commas; others
- * repeat the name.
+ * `folders` and `labels` are lists, so `listIn` reads them. Resend's SDK joins a list with commas; other
+ * clients repeat the parameter.
  */
 export const threadQuery = z.object({
   read: booleanParameter.meta({ description: 'Whether all that they received is read.' }),
@@ -89,11 +90,11 @@ function listThreads(stores: RouteStores, slots: AccountSlots): Documented<Keyed
       if (!inbox.ok) return inbox.answer;
       const parsed = parseQuery(query, readQuery);
       if (!parsed.ok) return parsed.refusal;
-      const { read = null } = parsed.fields;
+      const { read: isRead = null } = parsed.fields;
       return inSlot(slots, request, () =>
         listAnswer(query, {
           noun: 'thread',
-          read: async (page) => selectedIn(query, await stores.threads.list(inbox.value.id, read, page)),
+          read: async (page) => selectedIn(query, await stores.threads.list(inbox.value.id, isRead, page)),
           show: threadObject,
         }),
       );

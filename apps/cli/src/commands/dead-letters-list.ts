@@ -55,7 +55,7 @@ export function addDeadLettersList(deadLetters: Command, io: Io): void {
     });
 }
 
-/** Returns a function that finds the account, if need be by its webhook. @throws UsageError without both */
+/** Returns a function that finds the account, if need be by its webhook. @throws UsageError without either */
 function accountFinder(
   account: AccountId | undefined,
   webhook: WebhookId | undefined,

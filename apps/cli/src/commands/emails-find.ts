@@ -18,7 +18,7 @@ interface Options extends Partial<Record<(typeof SEARCHES)[number], string>> {
   readonly json?: true;
 }
 
-/** `emails find`: finds sent mail of every account. It shows no text. */
+/** `emails find`: finds sent mail of every account. It does not show the text of a message. */
 export function addEmailsFind(emails: Command, io: Io): void {
   emails
     .command('find')

@@ -1,11 +1,11 @@
 import {
+  countedMaxPerWebhook,
   countHeldOf,
   createAccountStore,
   createApiKeyStore,
   createDomainStore,
   createWebhookLookUps,
   listAudit,
-  loadCountedMax,
   readAttemptDays,
   readLastMinuteOf,
   readWebhookHealth,
@@ -32,13 +32,13 @@ export function showAccount(db: Database, clock: Clock, settings: Settings): Pag
   const first = { limit: SHOWN_MAX, cursor: null };
 
   return async (visit) => {
-    const id = idOf('account', 'account', visit);
+    const id = idOf('account', visit);
     readFields({}, visit.query);
     const account = await accounts.describe(id);
     if (account === null) throw noSuch('account', id, visit.now);
     const owned = (await webhooks.list(id, first))?.entries ?? [];
     const ids = owned.map((webhook) => webhook.id);
-    const countedMax = loadCountedMax(ids.length);
+    const countedMax = countedMaxPerWebhook(ids.length);
     const domainList = (await domains.list(id, first))?.entries ?? [];
     const parts = {
       account,

@@ -13,7 +13,7 @@ const PAGE_EVENTS = 50;
 export function showEmail(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
-    const id = idOf('email', 'email', visit);
+    const id = idOf('email', visit);
     const { after } = readFields({ after: eventPosition.optional() }, visit.query);
     const [email] = await findEmails(db, [id]);
     if (email === undefined) {

@@ -26,7 +26,7 @@ function keptFor({ eventRetentionDays, deadLetterRetentionDays }: Settings): str
 export function showEvent(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
-    const id = idOf('event', 'event', visit);
+    const id = idOf('event', visit);
     readFields({}, visit.query);
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, visit.now, keptFor(settings));
@@ -57,7 +57,7 @@ const replayFields = {
 export function replayEvent(db: Database): FormHandler {
   const events = createWebhookEventStore(db);
   return async ({ params, fields, visitor, now }) => {
-    const id = idOf('event', 'event', { params, now });
+    const id = idOf('event', { params, now });
     const { webhook: webhookId, note: why, shown } = readFields(replayFields, fields);
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, now);

@@ -26,7 +26,7 @@ const filterFields = {
   after: positionField('message', 'a message').optional(),
 };
 
-/** `/held` */
+/** `/held`: the held messages, or with `status` the messages that were released in the last 24 hours. */
 export function showHeld(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {

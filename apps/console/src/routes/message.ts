@@ -14,7 +14,7 @@ export function showMessage(db: Database, clock: Clock, settings: Settings): Pag
   const accounts = createAccountStore(db, clock);
   const messages = createMessageStore(db, clock);
   return async (visit) => {
-    const id = idOf('message', 'message', visit);
+    const id = idOf('message', visit);
     readFields({}, visit.query);
     const found = await findMessage(db, id);
     const message = found === null ? null : await messages.find(found, id);
@@ -39,7 +39,7 @@ export function showMessage(db: Database, clock: Clock, settings: Settings): Pag
 export function releaseMessage(db: Database, clock: Clock): FormHandler {
   const messages = createMessageStore(db, clock);
   return async ({ params, fields, visitor, now }) => {
-    const id = idOf('message', 'message', { params, now });
+    const id = idOf('message', { params, now });
     const { note: why } = readFields({ note: note.optional() }, fields);
     const found = await findMessage(db, id);
     if (found === null) throw noSuch('message', id, now);

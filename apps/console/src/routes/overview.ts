@@ -45,7 +45,7 @@ const LATE_MAX = 2;
 const BUSIEST = { minutes: 1, limit: 5 };
 const QUEUE_ANSWERS_WITHIN_MS = 2_000;
 
-/** `/` */
+/** `/`, and `/?live=30`, which the browser reloads every 30 s. */
 export function showOverview(db: Database, queue: ConsoleQueue): PageHandler {
   const fleet = createFleet(db.pool);
   const recoveries = createRecoveryLookUps(db);

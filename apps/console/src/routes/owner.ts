@@ -13,10 +13,10 @@ export type Owner =
   | { readonly accountId: AccountId; readonly webhook?: undefined }
   | { readonly accountId?: undefined; readonly webhook: OwnedWebhook };
 
-/** The names of an owner's field. A page has one of the two. */
+/** The names that the field for an owner has. A page has one of the two. */
 const OWNER_FIELDS = ['account', 'webhook'];
 
-/** @throws Refusal when nothing, or more than one account, has the id or the name. */
+/** Finds a webhook by its id, or an account. @throws Refusal when nothing, or more than one account, fits. */
 export async function ownerNamed({ accounts, webhooks }: Owners, text: string): Promise<Owner> {
   const webhookId = parseId('webhook', text);
   if (webhookId === null) return { accountId: await accountNamed(accounts, text) };
@@ -25,10 +25,17 @@ export async function ownerNamed({ accounts, webhooks }: Owners, text: string): 
   return { webhook };
 }
 
-/** Three accounts at most come first, by id, domain and inbox. Two of the same name are enough to refuse. */
+/**
+ * The search returns the accounts with the id, the domain or the inbox first: three at most. Two more with the
+ * same name are enough to refuse.
+ */
 const FOUND_MAX = 5;
 
-/** @throws Refusal when not exactly one account has the id or the name. */
+/**
+ * Finds an account by its id or its whole name, otherwise by what `search` finds.
+ *
+ * @throws Refusal when not exactly one account fits.
+ */
 export async function accountNamed(accounts: Owners['accounts'], text: string): Promise<AccountId> {
   const found = await accounts.search(text, FOUND_MAX);
   const exact = found.filter(({ id, name }) => id === text || name.toLowerCase() === text.toLowerCase());

@@ -33,7 +33,7 @@ export function listRecoveries(db: Database): PageHandler {
 export function showRecovery(db: Database): PageHandler {
   const lookUps = createRecoveryLookUps(db);
   return async (visit) => {
-    const id = idOf('recovery', 'recovery', visit);
+    const id = idOf('recovery', visit);
     const { live } = readFields({ live: z.literal('5', { error: 'is not 5' }).optional() }, visit.query);
     const recovery = await lookUps.find(id);
     if (recovery === null) throw noSuch('recovery', id, visit.now, KEPT);
@@ -50,7 +50,7 @@ export function stopRecovery(db: Database, clock: Clock): FormHandler {
   const lookUps = createRecoveryLookUps(db);
   const recoveries = createRecoveryStore(db, clock);
   return async ({ params, fields, visitor, now }) => {
-    const id = idOf('recovery', 'recovery', { params, now });
+    const id = idOf('recovery', { params, now });
     readFields({}, fields);
     const found = await lookUps.find(id);
     if (found === null) throw noSuch('recovery', id, now, KEPT);

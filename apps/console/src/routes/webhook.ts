@@ -39,7 +39,7 @@ export function showWebhook(db: Database, clock: Clock, settings: Settings): Pag
   const events = createWebhookEventStore(db);
 
   return async (visit) => {
-    const id = idOf('webhook', 'webhook', visit);
+    const id = idOf('webhook', visit);
     const { after, ...filter } = readFields(filterFields, visit.query);
     const webhook = await webhooks.find(id);
     if (webhook === null) throw noSuch('webhook', id, visit.now, 'A deletion removes a webhook at once.');

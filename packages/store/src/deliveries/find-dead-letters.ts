@@ -4,7 +4,7 @@ import { forRetention } from '../db/bounded-step.ts';
 import { runOn } from '../db/database.ts';
 import type { ListPosition } from '../db/page.ts';
 import { statement } from '../db/statement.ts';
-import { loadCountedMax } from '../webhooks/webhook-health.ts';
+import { countedMaxPerWebhook } from '../webhooks/webhook-health.ts';
 import type { DeadLetter } from './dead-letters.ts';
 
 /** A dead letter of any account, with its webhook. */
@@ -30,7 +30,10 @@ export interface FoundDeadLetterFilter {
 /** The age of a dead letter `l`, as the index of all dead letters has it. */
 const AGE = forRetention('l.created_at');
 
-/** The sets of dead letters that an index has in order of their age. */
+/**
+ * The sets of dead letters that an index has in order of their age. `owner`: the condition for the set, in the
+ * form of the index.
+ */
 const SOURCES = {
   all: { name: 'dead-letters-of-all', owner: 'true', age: AGE },
   account: { name: 'dead-letters-of-account', owner: 'l.account_id = $1', age: 'l.created_at' },
@@ -38,7 +41,7 @@ const SOURCES = {
 } as const;
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
 
-/** Whether a dead letter `l` fits the filter. Those of a webhook whose DELETE has answered never fit. */
+/** Whether a dead letter `l` fits the filter. Dead letters of a webhook whose DELETE has answered never fit. */
 const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
         and ($10::int is null or coalesce(l.status_code, 0) between $10::int and $11::int)
         and (not $12::boolean or l.status_code is null)
@@ -46,7 +49,8 @@ const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reaso
 
 /**
  * The newest $7 dead letters of an owner and a time span, numbered from 1 on as `n`. A search looks at no
- * others. Type, reason and status have no index, so a filter that few fit would read all.
+ * others. Type, reason and status have no index, so a filter that few dead letters fit would read all.
+ * `greatest(…, '')` is the id in a form that no index by the id has, so the plan stays on the index of `owner`.
  *
  * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 time and id of the cursor, $7
  * dead letters at most. For `FITS`: $8 type, $9 reason, $10 and $11 status from and to, $12 no status.
@@ -86,14 +90,14 @@ export interface LocatedDeadLetter {
   readonly webhookId: WebhookId;
 }
 
-/** Leaves out those of a webhook whose DELETE has answered. $1 dead letters. */
+/** Leaves out the dead letters of a webhook whose DELETE has answered. $1 ids of dead letters. */
 const LOCATE = statement('locate-dead-letters')`
     select l.id, l.account_id as "accountId", l.webhook_id as "webhookId"
     from dead_letters l
     where l.id = any ($1::text[])
       and (select true from webhooks w where w.id = l.webhook_id and w.removed_at is null)`;
 
-/** @returns those of the dead letters that have a webhook. */
+/** Finds dead letters by their ids. @returns those that have a webhook. */
 export async function locateDeadLetters(
   { pool }: { readonly pool: Pool },
   ids: readonly DeadLetterId[],
@@ -145,8 +149,7 @@ export async function countFoundDeadLetters(
 }
 
 /**
- * $1 webhooks, $2 the time, $3 type or null, $4 dead letters looked at per webhook. They are those given up
- * first.
+ * $1 webhooks, $2 the time, $3 type or null, $4 dead letters looked at per webhook, from the oldest on.
  */
 const COUNT_BEFORE = statement('count-dead-letters-before')`
     select w.id as "webhookId", older.found, older."isWhole"
@@ -162,14 +165,14 @@ const COUNT_BEFORE = statement('count-dead-letters-before')`
 
 /**
  * @returns the number of each webhook's dead letters whose event was recorded before the time. A webhook that
- * is missing has none. 0 and not whole: it may have some.
+ * the map lacks has none. With `found` 0 and `isWhole` false, it may have some.
  */
 export async function countDeadLettersBefore(
   { pool }: { readonly pool: Pool },
   ids: readonly WebhookId[],
   { before, type }: { readonly before: Date; readonly type?: EventType | undefined },
 ): Promise<ReadonlyMap<WebhookId, DeadLetterCount>> {
-  const values = [ids, before.toISOString(), type ?? null, loadCountedMax(ids.length)];
+  const values = [ids, before.toISOString(), type ?? null, countedMaxPerWebhook(ids.length)];
   const rows = await runOn<DeadLetterCount & { readonly webhookId: WebhookId }>(pool, COUNT_BEFORE, values);
   return new Map(rows.map(({ webhookId, ...counted }) => [webhookId, counted]));
 }

@@ -5,14 +5,14 @@ import type { Database } from '../db/database.ts';
 import { createRecoveryLookUps } from '../recoveries/find-recoveries.ts';
 import type { WebhookEventStatus } from './webhook-events.ts';
 
-/** What queued an event again. */
+/** A replay or recovery that queued an event again. */
 export interface StoryReplay {
   readonly at: Date;
   readonly by: Pick<Actor, 'kind' | 'name'>;
   readonly note: string | null;
   /** What its entry in the audit names: the event, the webhook or a recovery. */
   readonly target: string;
-  /** It queued several events together. */
+  /** True: it queued several events together. */
   readonly isOfMany: boolean;
   /** The dead letter that it removed. null: none, or it was one of many. */
   readonly deadLetter: RemovedDeadLetter | null;
@@ -35,13 +35,13 @@ interface Tried {
 /** The latest time that a Date can have. */
 const LATEST = new Date(8.64e15);
 
-/** Entries read of the event, and of each webhook. */
+/** The audit entries that are read for the event and for each webhook, and the recoveries of each webhook. */
 const ENTRIES_MAX = 100;
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Otherwise, it was the first recovery or replay of many between two deliveries that may have
- * included the event. Later ones found the event queued.
+ * replayed alone. Each other gap between two deliveries gets the first recovery, or replay of many dead letters,
+ * in the gap that may have included the event. A later one in the gap found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -72,7 +72,7 @@ interface ReplayOfMany {
   readonly newestLetter: Date | null;
 }
 
-/** Those that may have queued the event, the oldest first. */
+/** The recoveries and the replays of many dead letters that may have queued the event, the oldest first. */
 async function replaysOfMany(
   db: Database,
   webhookId: WebhookId,
@@ -112,7 +112,10 @@ interface Gap {
   readonly until: Date;
 }
 
-/** The times between two deliveries. One that is outstanding may have no attempt yet. */
+/**
+ * The times from the last attempt of a delivery to the first attempt of the next delivery. When the next one is
+ * outstanding and has no attempt yet, the gap is still open: it ends at `LATEST`.
+ */
 function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
   const starts = attemptsByDelivery.slice(1).map(([first]) => first?.startedAt);
   const isUntried = status === 'pending' && attemptsByDelivery.length > 0;
@@ -122,7 +125,10 @@ function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
   });
 }
 
-/** The event's dead letter is newer than the attempts before the gap. */
+/**
+ * The event's dead letter is newer than the attempts before the gap. So a replay of older dead letters did not
+ * queue the event.
+ */
 function mayFill(gap: Gap, { replay, newestLetter }: ReplayOfMany): boolean {
   return isWithin(gap, replay.at) && (newestLetter === null || newestLetter >= gap.after);
 }

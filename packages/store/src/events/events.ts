@@ -48,7 +48,7 @@ export interface EventPageRequest {
 /** `position`: of the last entry. Without entries: where the page began, behind the cursor and `since`. */
 type EventPage = Page<ListedEvent> & { readonly position: bigint };
 
-/** The largest value of `bigint`. */
+/** The largest value of Postgres's `bigint`. */
 export const POSITION_MAX = 2n ** 63n - 1n;
 
 export type EventStore = ReturnType<typeof createEventStore>;
@@ -60,8 +60,8 @@ export function createEventStore(db: Database) {
      * Oldest first. An event that commits later always gets a later position. So a reader that continues
      * after the last entry misses none.
      *
-     * @returns null when the cursor is not an event in the account's list, or is a position that the
-     * database has not given: a restore lost it. Events up to there would be left out.
+     * @returns null when the cursor is not an event in the account's list, or is a position beyond the last
+     * one: the database was restored to an earlier time. The list would leave out the next events.
      */
     async list(
       accountId: AccountId,
@@ -107,7 +107,7 @@ export async function positionOf(
 }
 
 interface PositionRange {
-  /** Before the first position. */
+  /** The position before the first one. */
   readonly after: bigint;
   readonly last: bigint;
 }

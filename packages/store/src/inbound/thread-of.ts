@@ -13,6 +13,7 @@ export async function threadOf(
   inboxId: InboxId,
   { messageId, inReplyTo, references }: HeaderIds,
 ): Promise<ThreadId | null> {
+  // The likeliest first. References lists the conversation from its start (RFC 5322 3.6.4).
   const ids = [...(inReplyTo === null ? [] : [inReplyTo]), ...references.toReversed()];
   const [found] = await runIn<{ threadId: ThreadId | null }>(tx.client, findThread, [
     inboxId,

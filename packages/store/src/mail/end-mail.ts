@@ -36,7 +36,7 @@ export interface EndedEmail {
   readonly error: string | null;
 }
 
-/** A message that the provider did not take. */
+/** A message that the provider did not accept. */
 export interface RetriedEmail extends Pick<NextAttempt, 'delayMs' | 'attempts'> {
   readonly email: TakenEmail;
 }
@@ -65,8 +65,8 @@ interface EndedRow {
 }
 
 /**
- * Ends messages with two statements: the first takes the locks, so the second sees the rows that others
- * committed.
+ * Ends messages with two statements: the first takes the locks, so the second sees the rows that earlier
+ * holders of the locks committed.
  *
  * @returns the messages that ended.
  */
@@ -78,9 +78,9 @@ export async function endTogether(
 ): Promise<ReadonlyMap<TakenEmail, RecordedAttempt>> {
   const ends = new Map(all.map((one) => [one.email.emailId, one]));
   const { ended } = await recordBehindLocks(db, async (client) => {
-    const locked = await run<{ emailId: EmailId }>(client, lockEmails, lockValues([...ends.values()]));
-    const held = locked.flatMap(({ emailId }) => ends.get(emailId) ?? []);
-    return runForRow<EndedRow>(client, endEmails, endValues(status, held, clock));
+    const rows = await run<{ emailId: EmailId }>(client, lockEmails, lockValues([...ends.values()]));
+    const locked = rows.flatMap(({ emailId }) => ends.get(emailId) ?? []);
+    return runForRow<EndedRow>(client, endEmails, endValues(status, locked, clock));
   });
   return new Map(
     [...ends.values()].flatMap(({ email }) => {
@@ -92,7 +92,8 @@ export async function endTogether(
 
 /**
  * Records an attempt with all reports of the provider about the message. Each report has its event. A message
- * ends once: for a rest of its recipients, only reports are written.
+ * ends once. An attempt for the rest of its recipients (`email.rest`) comes after that end, so only its
+ * reports are written.
  *
  * @returns null when the message was no longer the caller's.
  */
@@ -106,8 +107,8 @@ export async function endReported(
   const ends = [{ email, providerMessageId, error }];
   const { emailId: id, accountId, draft, claim } = email;
   return db.transactions.run(async (tx) => {
-    const held = await runIn(tx.client, awaitEmail, lockValues(ends));
-    if (held.length === 0) return null;
+    const locked = await runIn(tx.client, awaitEmail, lockValues(ends));
+    if (locked.length === 0) return null;
     let eventId: EventId | null = null;
     const sentAt = clock.now().toISOString();
     const atOnce = notifications.map((notification) => reportedAt(sentAt, notification));
@@ -116,6 +117,7 @@ export async function endReported(
     await suppressBlamed(tx, blamed, { id, accountId }, clock);
     const events = reports.map(({ event }) => event);
     if (status === null || email.rest !== null) {
+      // '' ranks below every value of `last_event`. Without an event it stays, and `leaveOutbox` writes none.
       const lastEvent = events.map(({ type }) => type).reduce<string>(lastEventAfter, '');
       const kept = lastEventsAtLeast(`email.${lastEvent}` as EventType);
       await runIn(tx.client, leaveOutbox, [id, lastEvent, kept]);

@@ -8,15 +8,15 @@ const COUNTED_MAX = 10_000;
 export interface UnsentMail {
   /** Counted up to 10,000. */
   readonly emails: number;
-  /** There are more. */
+  /** True: more than 10,000 messages wait. */
   readonly isCut: boolean;
   /** Null: none waits. */
   readonly oldestDueAt: Date | null;
-  /** How long that message has been due, by the clock of Postgres. 0 when none is due. */
+  /** How long the oldest message has been due, by the clock of Postgres. 0 when none is due. */
   readonly oldestDueSeconds: number;
 }
 
-/** $1 maximum number of messages to count, and one more. */
+/** $1 one more than the maximum number of messages to count. */
 const READ = statement('read-unsent-mail')`
     select (select count(*)::int from (select from email_sends limit $1) counted) as emails,
            oldest.due_at as "oldestDueAt",

@@ -73,6 +73,7 @@ async function tryLock(client: Client): Promise<boolean> {
   return rows[0]?.mine === true;
 }
 
+/** Names the holder of the lock. `pg_locks` shows the bits of an advisory lock's key in two columns. */
 async function holder(client: Client): Promise<string> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_locks

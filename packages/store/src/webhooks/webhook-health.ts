@@ -73,7 +73,7 @@ const READ = statement('read-webhook-health')`
     ) recent`;
 
 /** Rows to count of each webhook, per table, when a page shows this many. So the page answers in time. */
-export function loadCountedMax(webhooks: number): number {
+export function countedMaxPerWebhook(webhooks: number): number {
   return Math.min(LOAD_COUNTED_MAX, Math.ceil(COUNTED_IN_ALL_MAX / webhooks));
 }
 
@@ -84,7 +84,7 @@ export function loadCountedMax(webhooks: number): number {
 export async function readWebhookHealth(
   { pool }: Pick<Database, 'pool'>,
   ids: readonly WebhookId[],
-  countedMax = Math.min(COUNTED_MAX, loadCountedMax(ids.length)),
+  countedMax = Math.min(COUNTED_MAX, countedMaxPerWebhook(ids.length)),
 ): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
   const healths = await runOn<WebhookHealth>(pool, READ, [ids, countedMax]);
   return new Map(healths.map((health) => [health.webhookId, health]));

@@ -12,22 +12,22 @@ function providerMessageLock(id: string): string {
 /**
  * Waits for a transaction that stores this id for a message now.
  *
- * Guarantee: that transaction and a report that names the id run one after another. The later one sees, in
- * its next statement, the rows that the earlier one committed.
+ * Guarantee: that transaction and one that records a report with the id run one after another. The later one
+ * sees, in its next statement, the rows that the earlier one committed.
  *
  * $1 the provider's id of the message.
  */
 export const lockProviderMessage = statement('lock-provider-message')`${providerMessageLock('$1')}`;
 
 /**
- * Locks messages that end, until the transaction ends.
+ * Locks messages that are about to end. The locks last until the transaction ends.
  *
  * Guarantee: a report may arrive before the provider's own answer is stored. The next statement sees such a
  * report, or the report is recorded after the message has ended. This holds also for a report that names only
  * the provider's id.
  *
  * $1 email ids, each once, $2 claims held, $3 the provider's ids of the messages, which are not stored yet,
- * or null. Returns the ids of the messages that are locked and still held.
+ * or null. Returns the ids of the messages that are locked and still have the claim.
  */
 function holding(onLocked: 'skip locked' | ''): string {
   return `
@@ -54,9 +54,11 @@ export const awaitEmail = statement('await-email')`${holding('')}`;
 /**
  * Ends messages as sent or as failed, with an event for each.
  *
- * Guarantee: run it after `lock-emails` or `await-email`, in the same transaction. A message with a stored
- * report is left as it is, because the report's event must be written with its end. A message that the
- * provider has reported as failed stays failed.
+ * Run it after `lock-emails` or `await-email`, in the same transaction.
+ *
+ * Guarantee: a message with a stored report (a row of `unclaimed_notifications`) is left as it is, because the
+ * report's event must be written in the transaction that ends the message. A message that the provider has
+ * reported as failed stays failed.
  *
  * $1 to $6 as in `eventCtes`, with one event for each message and no account; for each message $7 id, $8 the
  * provider's id or null, $9 error or null, $10 suppressed addresses (a JSON list); $11 status, $12 new last
@@ -97,7 +99,7 @@ export const endEmails = statement('end-emails')`
            array(${WOKEN_WEBHOOKS}) as webhooks`;
 
 /**
- * Makes messages due again after their delays, because the provider did not take them.
+ * Makes messages due again after their delays, because the provider did not accept them.
  *
  * Guarantee: a message changes only while its claim is held. Rows are locked in the order of ids.
  *
@@ -117,16 +119,16 @@ export const retryEmails = statement('retry-emails')`
       for update of s
     )
     update email_sends s
-    set attempts = (select m.attempts from mine m where m.email_id = s.email_id), unrecorded = greatest(0, s.unrecorded - 1), claim = s.claim + 1, leased_until = null,
-        taken_at = null,
+    set attempts = (select m.attempts from mine m where m.email_id = s.email_id),
+        unrecorded = greatest(0, s.unrecorded - 1), claim = s.claim + 1, leased_until = null, taken_at = null,
         due_at = now() + make_interval(secs => (select m.delay / 1000 from mine m where m.email_id = s.email_id))
     where s.email_id = any (array(select email_id from mine))
     returning s.email_id as "emailId", s.claim - 1 as claim`;
 
 /**
- * Subtracts one from the unrecorded send attempts of a message, when the message was not the cause. If the
- * take never committed, the claim is unchanged, and the statement does nothing. A later claim also matches,
- * because another worker may have taken the message meanwhile.
+ * Subtracts one from the unrecorded send attempts of a message, when the attempt failed for another reason than
+ * the message. If the take never committed, the claim is unchanged, and the statement does nothing. A later
+ * claim also matches, because another worker may have taken the message meanwhile.
  *
  * $1 email id, $2 claim of the job.
  */
@@ -136,7 +138,7 @@ export const forgiveFault = statement('forgive-fault')`
     where email_id = $1 and claim > $2`;
 
 /**
- * Takes a message out of the outbox without its end: it has ended before, or another attempt follows.
+ * Removes a message from the outbox without ending it: it has ended before, or another attempt follows.
  *
  * Run it after `await-email`, in the same transaction. $1 email id, $2 new last event, or an empty text, $3
  * last events that are not replaced.
