@@ -14,7 +14,9 @@ export function parseAccountName(text: string): string {
   return name;
 }
 
-/** `--notice-email none`: no address. The parser returns this text, because Commander does not keep a null. */
+/**
+ * `--notice-email none`: no address. The parser returns this text, because Commander does not keep a null.
+ */
 const NO_ADDRESS = 'none';
 
 /** Reads `--notice-email`. */

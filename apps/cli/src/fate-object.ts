@@ -9,6 +9,7 @@ export function fateObject(fate: EventFate) {
     rule_id: fate.ruleId,
     failing_since: fate.failingSince?.toISOString() ?? null,
     state: fate.fate,
+    /** The status that the API shows to the customer. */
     status: fate.status,
     attempts: fate.attempts,
     next_attempt_at: fate.nextAttemptAt?.toISOString() ?? null,

@@ -268,9 +268,9 @@ async function inTurn<Value>(
 /**
  * SES sends for a domain as soon as it sends for a parent domain (SES guide, "Creating and verifying
  * identities"). Another account or the operator may have added that parent, so this status does not prove who
- * owns the name. `verified` therefore counts only with the domain's own keys in the DNS, or under a parent that
- * this account has verified. The store enforces this (`settleDomains`). A key with a failed first lookup shows
- * as `pending` until a lookup finds it.
+ * owns the name. `verified` therefore counts only with the domain's own keys in the DNS, or under a parent
+ * that this account has verified. The store enforces this (`settleDomains`). A key with a failed first lookup
+ * shows as `pending` until a lookup finds it.
  */
 function stateOf(
   { status, records }: SendingDomain,

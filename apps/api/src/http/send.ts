@@ -99,8 +99,8 @@ async function sendStream(
 }
 
 /**
- * Destroys the stream when the client disconnects. A failed stream destroys the connection, so that the client
- * sees that bytes are missing.
+ * Destroys the stream when the client disconnects. A failed stream destroys the connection, so that the
+ * client sees that bytes are missing.
  */
 async function pipe(stream: Readable, response: ServerResponse, logger: Pick<Logger, 'warn'>): Promise<void> {
   try {

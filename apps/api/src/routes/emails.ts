@@ -26,7 +26,7 @@ const SEND_REFUSALS: readonly Refusal[] = [
   'thread-rate-limited',
 ];
 
-/** Every route that sends one message has this answer. */
+/** The answer of every HTTP route that sends one message. */
 export const createdEmail = z.object({ id: idOf('email') }).meta({ id: 'CreatedEmail' });
 
 /**
@@ -202,7 +202,7 @@ function emailObject(email: ListedEmail): AnswerOf<typeof emailEntry> {
   };
 }
 
-/** The provider's id, or our Message-ID if it gave none. Null before the provider took the message. */
+/** The provider's id, or our Message-ID if it gave none. Null before the provider accepted the message. */
 function shownMessageId(email: ListedEmail): string | null {
   if (email.status !== 'sent') return null;
   return email.providerMessageId ?? messageIdOf({ emailId: email.id, from: email.from });

@@ -25,7 +25,7 @@ const READ = { scope: 'inbound:read', limited: true } as const;
 const MANAGE = { scope: 'inbound:manage', limited: true } as const;
 
 export function inboxRoutes(inboxes: InboxStore): readonly Documented[] {
-  // A read counts all unread messages of its inboxes. So the API does few at a time.
+  // A read counts all unread messages of its inboxes. So the API makes few such reads at a time.
   const slots = new AccountSlots(COSTLY, null);
   return [
     createInbox(inboxes),
@@ -222,14 +222,14 @@ function updateInbox(inboxes: InboxStore): Documented<KeyedRoute> {
       success: { status: 200, body: updatedInbox },
       refusals: ['400 text', '422 text', 'validation-failed', 'not-found'],
     },
-    async handle({ key, id: written, body }) {
+    async handle({ key, id: idOrAddress, body }) {
       if (!hasAny(body, CHANGEABLE)) return resourceFieldRule.missing(CHANGEABLE.join(' or '));
       const parsed = parseFields(body, inboxUpdate, [], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { from_name: fromName, ...changes } = parsed.fields;
       const id = await inboxes.update(
         key,
-        written,
+        idOrAddress,
         fromName === undefined ? changes : { ...changes, fromName },
       );
       if (id === null) return noSuch('inbox');
@@ -251,8 +251,8 @@ function deleteInbox(inboxes: InboxStore): Documented<KeyedRoute> {
       success: { status: 200, body: deletedInbox },
       refusals: ['not-found'],
     },
-    async handle({ key, id: written }) {
-      const id = await inboxes.delete(key, written);
+    async handle({ key, id: idOrAddress }) {
+      const id = await inboxes.delete(key, idOrAddress);
       if (id === null) return noSuch('inbox');
       return json<AnswerOf<typeof deletedInbox>>(200, { object: 'inbox', id, deleted: true });
     },

@@ -207,7 +207,9 @@ function getSuppression(suppressions: SuppressionStore): Documented<KeyedRoute> 
   };
 }
 
-/** Reads the `:id` of a path. @returns null when it is neither an id nor an address: the answer is then 404 */
+/**
+ * Reads the `:id` of a path. @returns null when it is neither an id nor an address: the answer is then 404
+ */
 export function suppressionKey(idOrAddress: string): SuppressionKey | null {
   const id = parseId('suppression', idOrAddress);
   if (id !== null) return { id };

@@ -79,7 +79,7 @@ export function invalidDraft({ field, message, value }: DraftFault): Answer {
 
 /**
  * Refuses a message that the provider cannot deliver. The answer names the address and no field, because the
- * mail thread may have the address.
+ * address may come from the mail thread and not from the body.
  */
 export function undeliverable({ smtpUtf8 }: RouteRules, draft: EmailDraft): Answer | null {
   const [fault] = smtpUtf8 ? [] : smtpUtf8Faults(draft);

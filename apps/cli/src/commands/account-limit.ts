@@ -18,8 +18,8 @@ interface Options extends ActorOptions {
 }
 
 /**
- * The highest limit. The setting WEBHOOKS_PER_ACCOUNT_MAX has the same maximum: the API lists webhooks without
- * pages, and recording an event reads all webhooks of its account.
+ * The highest limit. The setting WEBHOOKS_PER_ACCOUNT_MAX has the same maximum: the API lists webhooks
+ * without pages, and recording an event reads all webhooks of its account.
  */
 const LIMIT_MAX = 10_000;
 

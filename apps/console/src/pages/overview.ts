@@ -33,13 +33,13 @@ import { isOpenEnded, matchedText, startedBy, timeLeft, webhookCell } from './re
 export interface OverviewParts {
   readonly readiness: Awaited<ReturnType<typeof readiness>>;
   readonly relayIsActive: boolean;
-  /** No relay makes the days of the attempt log. */
+  /** True: no relay makes the days of the attempt log. */
   readonly lacksDays: boolean;
   readonly lanes: Lanes;
   /** The fault that the workers use another queue. Null: at least one uses this queue, or none runs. */
   readonly elsewhere: string | null;
   readonly outstanding: Outstanding;
-  /** The two that wait longest, when an event waits longer than `FIRST_ATTEMPT_SECONDS_MAX`. */
+  /** The two webhooks that wait longest, when an event waits longer than `FIRST_ATTEMPT_SECONDS_MAX`. */
   readonly late: readonly LateWebhook[];
   readonly unsent: UnsentMail;
   /** Dead letters of the last 24 hours. */
@@ -228,7 +228,7 @@ function figures(parts: OverviewParts, now: Date): Html {
   ]);
 }
 
-/** The list of what the figure counts. */
+/** The path of the list of the dead letters that the figure counts. */
 function lettersOfDay(now: Date): string {
   return `/dead-letters${queryOf({ since: writtenTime(new Date(now.getTime() - DAY_MS)) })}`;
 }

@@ -15,7 +15,8 @@ export function showMessage(db: Database, clock: Clock, settings: Settings): Pag
   const messages = createMessageStore(db, clock);
   return async (visit) => {
     const id = idOf('message', visit);
-    readFields({}, visit.query);
+    readFields({}, visit.query); // refuses every field
+    // `found` has the account and the kind of key with which the store reads the whole message.
     const found = await findMessage(db, id);
     const message = found === null ? null : await messages.find(found, id);
     if (message === null) {

@@ -26,8 +26,8 @@ export async function ownerNamed({ accounts, webhooks }: Owners, text: string): 
 }
 
 /**
- * The search returns the accounts with the id, the domain or the inbox first: three at most. Two more with the
- * same name are enough to refuse.
+ * The search returns the accounts with the id, the domain or the inbox first: three at most. Two more with
+ * the same name are enough to refuse.
  */
 const FOUND_MAX = 5;
 

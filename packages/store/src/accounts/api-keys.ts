@@ -23,13 +23,13 @@ export interface ApiKey {
   /** It does not work from then on. null: it does not expire. */
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** To the hour. null: never used. */
+  /** The start of the hour in which it was last used. null: never used. */
   readonly lastUsedAt: Date | null;
 }
 
 /** A key that is neither revoked nor expired. */
 export interface ActiveKey extends ApiKey {
-  /** Its account is suspended, so the API serves no request. */
+  /** True: its account is suspended, so the API serves no request with this key. */
   readonly isSuspended: boolean;
 }
 

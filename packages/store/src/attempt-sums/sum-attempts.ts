@@ -13,8 +13,8 @@ import {
 } from './sql/sum-attempts.ts';
 
 /**
- * A worker tries to record an attempt until the lease ends. Its last try may wait 15 s for locks. The rest
- * allows for a worker process that stood still.
+ * A worker tries to record an attempt until the lease ends. Its last try may wait 15 s for locks. The other
+ * 285 s allow for a worker process that stood still.
  */
 const SETTLES_AFTER_LEASE_SECONDS = 300;
 
@@ -56,17 +56,20 @@ export type AttemptSums = ReturnType<typeof createAttemptSums>;
  */
 export function createAttemptSums(pool: Pool, { leaseSeconds }: { readonly leaseSeconds: number }) {
   const settlesAfterSeconds = leaseSeconds + SETTLES_AFTER_LEASE_SECONDS;
-  /** In memory: after a restart the first minute settles one step later. */
+  /** The mark of an earlier step. In memory: after a restart the first minute settles one step later. */
   let mark: Mark | null = null;
 
-  /** Returns the end of the last settled minute, if it is known. */
+  /**
+   * Returns the end of the last settled minute, if it is known: every transaction of the earlier mark has
+   * ended.
+   */
   async function findSettled(): Promise<Date | null> {
     const { rows } = await queryOn<Mark>(pool, WRITERS, [settlesAfterSeconds]);
-    const now = rows[0] ?? null;
-    const isOpen = mark?.ids.some((id) => now?.ids.includes(id)) ?? false;
+    const next = rows[0] ?? null;
+    const isOpen = mark?.ids.some((id) => next?.ids.includes(id)) ?? false;
     if (isOpen) return null;
     const settled = mark?.until ?? null;
-    mark = now;
+    mark = next;
     return settled;
   }
 

@@ -31,8 +31,8 @@ export interface FoundDeadLetterFilter {
 const AGE = forRetention('l.created_at');
 
 /**
- * The sets of dead letters that an index has in order of their age. `owner`: the condition for the set, in the
- * form of the index.
+ * The sets of dead letters that an index has in order of their age. `owner`: the condition for the set, in
+ * the form of the index.
  */
 const SOURCES = {
   all: { name: 'dead-letters-of-all', owner: 'true', age: AGE },
@@ -41,7 +41,9 @@ const SOURCES = {
 } as const;
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
 
-/** Whether a dead letter `l` fits the filter. Dead letters of a webhook whose DELETE has answered never fit. */
+/**
+ * Whether a dead letter `l` fits the filter. Dead letters of a webhook whose DELETE has answered never fit.
+ */
 const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reason = $9::dead_letter_reason)
         and ($10::int is null or coalesce(l.status_code, 0) between $10::int and $11::int)
         and (not $12::boolean or l.status_code is null)
@@ -50,7 +52,8 @@ const FITS = `($8::text is null or l.type = $8) and ($9::text is null or l.reaso
 /**
  * The newest $7 dead letters of an owner and a time span, numbered from 1 on as `n`. A search looks at no
  * others. Type, reason and status have no index, so a filter that few dead letters fit would read all.
- * `greatest(…, '')` is the id in a form that no index by the id has, so the plan stays on the index of `owner`.
+ * `greatest(…, '')` is the id in a form that no index by the id has, so the plan stays on the index of
+ * `owner`.
  *
  * $1 and $2 account and webhook or null, $3 and $4 since and until, $5 and $6 time and id of the cursor, $7
  * dead letters at most. For `FITS`: $8 type, $9 reason, $10 and $11 status from and to, $12 no status.

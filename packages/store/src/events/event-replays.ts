@@ -40,8 +40,8 @@ const ENTRIES_MAX = 100;
 
 /**
  * Reads the replays of an event at each webhook, the oldest first. The audit names the event only when it was
- * replayed alone. Each other gap between two deliveries gets the first recovery, or replay of many dead letters,
- * in the gap that may have included the event. A later one in the gap found the event queued.
+ * replayed alone. Each other gap between two deliveries gets the first recovery, or replay of many dead
+ * letters, in the gap that may have included the event. A later one in the gap found the event queued.
  */
 export async function readReplays(
   db: Database,
@@ -113,8 +113,8 @@ interface Gap {
 }
 
 /**
- * The times from the last attempt of a delivery to the first attempt of the next delivery. When the next one is
- * outstanding and has no attempt yet, the gap is still open: it ends at `LATEST`.
+ * The times from the last attempt of a delivery to the first attempt of the next delivery. When the next one
+ * is outstanding and has no attempt yet, the gap is still open: it ends at `LATEST`.
  */
 function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
   const starts = attemptsByDelivery.slice(1).map(([first]) => first?.startedAt);
@@ -126,8 +126,8 @@ function gapsOf({ attemptsByDelivery, status }: Tried): Gap[] {
 }
 
 /**
- * The event's dead letter is newer than the attempts before the gap. So a replay of older dead letters did not
- * queue the event.
+ * The event's dead letter is newer than the attempts before the gap. So a replay of older dead letters did
+ * not queue the event.
  */
 function mayFill(gap: Gap, { replay, newestLetter }: ReplayOfMany): boolean {
   return isWithin(gap, replay.at) && (newestLetter === null || newestLetter >= gap.after);

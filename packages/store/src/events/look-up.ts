@@ -19,13 +19,15 @@ export interface Findings {
   readonly emails: readonly (FoundEmail & WithNewestEvent)[];
   readonly messages: readonly (FoundMessage & WithNewestEvent)[];
   readonly suppressions: readonly OwnedSuppression[];
-  /** Those that have the domain as the host of their endpoint. */
+  /** The webhooks that have the domain as the host of their endpoint. */
   readonly webhooks: readonly OwnedWebhook[];
-  /** Those with the sending domain or with the text in their name. */
+  /** The accounts with the sending domain, with the text in their name, or with the key. */
   readonly accounts: readonly Account[];
   /** How many each list would have without a limit. */
   readonly counts: Readonly<Record<keyof Found, FindingCount>>;
-  /** The mail and webhooks of every account. Those with the most first. */
+  /**
+   * How much mail and how many webhooks each account has, together. The account with the most comes first.
+   */
   readonly byAccount: ReadonlyMap<AccountId, FindingCount>;
   /** The names of the accounts above. */
   readonly names: ReadonlyMap<AccountId, string>;
@@ -48,7 +50,7 @@ export interface OwnedSuppression extends Suppression {
   readonly accountId: AccountId;
 }
 
-/** A text to look up. It may be the id of a key, but no other id: each of these has its own page. */
+/** A text to look up. It may be the id of a key, but no other id: what has another id has its own page. */
 export type LookedUpText =
   | Exclude<SearchText, { kind: 'id' }>
   /** The mail that an API key sent, and its account. */

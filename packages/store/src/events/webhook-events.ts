@@ -39,7 +39,7 @@ export interface WebhookEvent {
   readonly id: EventId;
   readonly type: EventType;
   readonly createdAt: Date;
-  /** The sent message that it is about. */
+  /** The sent message that the event is about. Null: the event is not about one. */
   readonly emailId: EmailId | null;
   readonly status: WebhookEventStatus;
   readonly delivery: (typeof DELIVERY_FATES)[number];
@@ -68,6 +68,7 @@ interface Found {
   /** The last position that it looked at. Null: it found no event. */
   readonly foundTo: string | null;
 }
+/** Without a fitting event, the statement returns one row, with `id` null. */
 type PageRow = Found & (EventRow | { readonly id: null });
 
 /** What decides which events a webhook gets. */
@@ -136,8 +137,8 @@ export function createWebhookEventStore(db: Database) {
      * event.
      *
      * @param seen the state of the delivery that the caller saw. @returns `pending` when a delivery was
-     * outstanding, or `changed` when its state is another than `seen`: nothing is queued, and the audit has
-     * no entry. `missing` when there is no such webhook, or it does not get the event.
+     * outstanding, or `changed` when the state differs from `seen`: nothing is queued, and the audit has no
+     * entry. `missing` when there is no such webhook, or it does not get the event.
      */
     async replay(
       accountId: AccountId,
@@ -155,7 +156,7 @@ export function createWebhookEventStore(db: Database) {
   };
 }
 
-/** What a replay did. */
+/** What a replay did: see `replay`. */
 type EventReplay = 'queued' | 'pending' | 'changed' | 'missing';
 
 interface AskedReplay {
@@ -171,8 +172,8 @@ async function replayFound(
   { accountId, webhookId, eventId, seen }: AskedReplay,
   by: Actor,
 ): Promise<EventReplay> {
-  const held = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
-  if (held.length === 0) return 'missing';
+  const locked = await runIn(tx.client, lockWebhook, [accountId, webhookId]);
+  if (locked.length === 0) return 'missing';
   await runIn(tx.client, lockDeadLetters, [webhookId, [eventId]]);
   await runIn(tx.client, lockEvents, [accountId, [eventId]]);
   const [found] = await runIn<WebhookEvent>(tx.client, findWebhookEvent, values);

@@ -5,7 +5,7 @@ import { queryOn } from '../db/database.ts';
 import type { Database } from '../db/database.ts';
 import { LockConflictError } from '../db/errors.ts';
 
-/** A blob that the sweep took. */
+/** A blob that the sweep took: it leased the blob, to remove it. */
 export interface SweptBlob {
   readonly id: string;
   /** A time as text. Until then the sweep may remove the bytes. */

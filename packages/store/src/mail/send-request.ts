@@ -22,16 +22,19 @@ export interface SendRequest {
   readonly idempotency: Idempotency | null;
   /** The API key and the HTTP request. Operators find the mail by them; no HTTP route shows them. */
   readonly sentBy?: { readonly keyId: ApiKeyId; readonly requestId: string };
-  /** Set for a reply of one message. */
+  /** Set for a reply or a forward, which is one message. */
   readonly reply?: SentReply;
 }
 
 export interface SentReply {
   readonly inboxId: InboxId;
   readonly threadId: ThreadId;
-  /** The messages that it counts as in the hourly limit of the inbox's address. */
+  /** The messages that the reply counts as in the hourly limit of the inbox's address. */
   readonly messages: number;
-  /** The addresses that do not get it. A repetition under the idempotency key returns the same list. */
+  /**
+   * The addresses of Reply-To that the reply does not go to, because there were too many. A repetition under
+   * the idempotency key returns the same list.
+   */
   readonly skipped: readonly string[];
 }
 
@@ -80,6 +83,7 @@ function sendAnswer(stored: StoredAnswer): SendAnswer {
 
 /** A row of `read-known-answer`. In `send-emails`, nulls mean that no answer is stored. */
 export interface KnownAnswer {
+  /** False: the answer belongs to a request with another digest. */
   readonly same: boolean | null;
   readonly answer: StoredAnswer | null;
 }

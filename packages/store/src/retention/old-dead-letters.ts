@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import { dropPages, forRetention, inBoundedStep, ROWS_PER_STEP } from '../db/bounded-step.ts';
 
 /*
- * Retention counts what it deletes at the webhook, in the same transaction: `dead_letters_dropped`. Their
- * events may still exist, and a recovery sends them.
+ * Retention adds the number of deleted dead letters to `dead_letters_dropped` of their webhook, in the same
+ * transaction. The events may still exist, and a recovery sends them.
  */
 
 /** A webhook, and how many dead letters beyond its limit were deleted. */
@@ -69,13 +69,13 @@ async function dropUpTo(pool: Pool, webhookId: WebhookId, upTo: Position): Promi
     const values: unknown[] = [webhookId, ...after, ...upTo];
     const step = await inBoundedStep(pool, async (client) => {
       const { rows } = await client.query<{ at: string; id: string }>(PAGE, values);
-      const ended = await dropCounted(
+      const deleted = await dropCounted(
         client,
         rows.map(({ id }) => id),
       );
-      return { last: rows.at(-1), ended };
+      return { last: rows.at(-1), deleted };
     });
-    dropped += step.ended;
+    dropped += step.deleted;
     after = step.last === undefined ? null : [step.last.at, step.last.id];
   }
   return dropped;

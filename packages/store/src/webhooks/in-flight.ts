@@ -4,8 +4,8 @@ import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
 /**
- * The count looks at this many of a webhook's oldest rows. The relay leases the oldest rows first, so the rows
- * in flight are among them.
+ * The count looks at this many of a webhook's oldest rows. The relay leases the oldest rows first, so the
+ * rows in flight are among them.
  */
 export const IN_FLIGHT_COUNTED_MAX = 1_000;
 

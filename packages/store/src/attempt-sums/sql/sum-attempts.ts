@@ -12,7 +12,9 @@ const FIRST_PASS_FROM = `date_trunc('hour', now(), 'utc') - interval '24 hours'`
  */
 const SUMMED_AFTER = `interval '15 seconds'`;
 
-/** An SQL array with an expression for each bucket of a histogram. */
+/**
+ * An SQL array with an expression for each bucket of a histogram. Buckets count from 0, SQL arrays from 1.
+ */
 function buckets(expression: (bucket: number) => string): string {
   return `array[${DURATION_BOUNDS_MS.concat(Infinity)
     .map((_, bucket) => expression(bucket))

@@ -6,8 +6,8 @@ import { statement } from '../../db/statement.ts';
  * $1 webhook, $2 to $4 the last attempt of the page before: microseconds of its start since 1970, delivery
  * id, number (all null: the first page), $5 rows at most.
  *
- * The bound on `started_at` alone is for the planner: by the condition with `or`, it could not leave out newer
- * days of the log.
+ * The bound on `started_at` alone is for the planner: by the condition with `or`, it could not leave out
+ * newer days of the log.
  *
  * @param wanted a condition of the attempts `a`
  */
@@ -28,8 +28,8 @@ const pageOf = (wanted: string): string => `
 export const listAttempts = statement('list-attempts')`${pageOf('a.webhook_id = $1')}`;
 
 /**
- * The attempts of an event, $6, at the webhook. `greatest(a.webhook_id, '')` is the webhook's id, written as in
- * the index `attempts_of_event_at_webhook`, so that Postgres uses this index (decision 0012).
+ * The attempts of an event, $6, at the webhook. `greatest(a.webhook_id, '')` is the webhook's id, written as
+ * in the index `attempts_of_event_at_webhook`, so that Postgres uses this index (decision 0012).
  */
 export const listAttemptsOfEvent = statement('list-attempts-of-event')`
     ${pageOf(`a.event_id = $6 and greatest(a.webhook_id, '') = $1`)}`;

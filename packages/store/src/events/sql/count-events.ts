@@ -4,12 +4,14 @@ import { emailIdOf, hasPosition, IN_RANGE } from './list-events.ts';
 /**
  * Counts the account's events by type, and again by type, period, domain and message.
  *
- * Cost: it reads at most $7 events, whatever their types, and keeps no data. A range with that many is
- * refused. So it does not matter which ones are read: nothing is sorted, and nothing is looked up.
+ * Cost: it reads at most $7 events, whatever their types, and does not keep their column `data`. The caller
+ * refuses a range with $7 events or more. So it does not matter which ones are read: for such a range,
+ * nothing is sorted and nothing is looked up.
  *
- * $1 to $7 as in `byType`, $8 `hour`, `day`, `week` or `month` (null: no period), $9 time zone, $10 whether
- * by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited (null: all),
- * $14 maximum number of combinations of period, domain and message.
+ * $1 account, $2 types, $3 and $4 the position before the range and its last one, $5 and $6 since and until,
+ * $7 maximum number of events, $8 `hour`, `day`, `week` or `month` (null: no period), $9 time zone, $10
+ * whether by domain, $11 whether by message, $12 domains and $13 messages to which the count is limited
+ * (null: all), $14 maximum number of combinations of period, domain and message.
  *
  * Returns a row with `isTotal` for each type, and a row for each type and combination. The type `any_bounce`
  * counts bounces of both kinds, because a message may have both. `isWhole` is false when the range has $7

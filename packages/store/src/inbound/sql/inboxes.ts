@@ -38,14 +38,16 @@ export function isFreeForAccount({ address, account }: Record<'address' | 'accou
 }
 
 /**
- * Adds an inbox, unless the address is taken. An inbox of the same account takes it. On a shared domain, an
- * inbox or a rule of another account takes it, too. A deleted one of another account takes it for 30 days. On
- * an account's own domain, entries of other accounts do not count: they belong to former owners.
+ * Adds an inbox, unless the address is taken. It is taken when the account has an inbox with this address. On
+ * a shared domain, it is also taken when another account has an inbox or a rule with it, or deleted one in
+ * the last 30 days. On an account's own domain, entries of other accounts do not count: they belong to former
+ * owners.
  *
  * Guarantee: an address belongs to one inbox. Run it under the account's lock and, on a shared domain, under
  * the address's lock.
  *
- * $1 id, $2 account, $3 kind, $4 address, $5 name, $6 from name or null, $7 true for a shared domain.
+ * $1 id, $2 account, $3 kind (live or test), $4 address, $5 name, $6 from name or null, $7 true for a shared
+ * domain.
  * Returns the id, or no row when the address is taken.
  */
 export const addInbox = statement('add-inbox')`
@@ -94,13 +96,14 @@ export function reserveAddress(given: { from: string; sharedDomains: `$${number}
 
 /**
  * Deletes an inbox. Its messages and threads read as missing at once. A relay deletes their rows later, and
- * the rows in `inbox_sends`. The mail that the inbox sent stays. For an hour, a row of `counted_sends` with 0
- * messages keeps the hourly send limit on the address.
+ * the rows in `inbox_sends`. The mail that the inbox sent stays. A row of `counted_sends` with 0 messages
+ * marks the address as a former inbox: for an hour, live mail from it still counts against the hourly send
+ * limit.
  *
  * Guarantee: the statement waits for the lock of the inbox, so no row is added to the inbox afterwards.
  *
- * $1 account, $2 kind, $3 id or null, $4 address or null, $5 shared domains. Returns the id, or no row
- * when the inbox is missing.
+ * $1 account, $2 kind (live or test), $3 id or null, $4 address or null, $5 shared domains. Returns the id,
+ * or no row when the inbox is missing.
  */
 export const deleteInbox = statement('delete-inbox')`
     with gone as (

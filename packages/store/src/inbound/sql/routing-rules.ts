@@ -2,9 +2,10 @@ import { statement } from '../../db/statement.ts';
 import { isFreeForAccount, reserveAddress } from './inboxes.ts';
 
 /**
- * Adds a rule, unless the match is taken. A rule of the same account takes it. On a shared domain, an inbox
- * or a rule of another account takes it, too. A deleted one of another account takes it for 30 days. On an
- * account's own domain, entries of other accounts do not count: they belong to former owners.
+ * Adds a rule, unless its match (an address, or `*@` and a domain) is taken. The match is taken when the
+ * account has a rule with it. On a shared domain, it is also taken when another account has an inbox or a
+ * rule with it, or deleted one in the last 30 days. On an account's own domain, entries of other accounts do
+ * not count: they belong to former owners.
  *
  * Guarantee: an address belongs to one account. Run it under the account's lock and, on a shared domain,
  * under the address's lock.

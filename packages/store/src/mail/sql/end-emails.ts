@@ -56,9 +56,9 @@ export const awaitEmail = statement('await-email')`${holding('')}`;
  *
  * Run it after `lock-emails` or `await-email`, in the same transaction.
  *
- * Guarantee: a message with a stored report (a row of `unclaimed_notifications`) is left as it is, because the
- * report's event must be written in the transaction that ends the message. A message that the provider has
- * reported as failed stays failed.
+ * Guarantee: a message with a stored report (a row of `unclaimed_notifications`) is left as it is, because
+ * the report's event must be written in the transaction that ends the message. A message that the provider
+ * has reported as failed stays failed.
  *
  * $1 to $6 as in `eventCtes`, with one event for each message and no account; for each message $7 id, $8 the
  * provider's id or null, $9 error or null, $10 suppressed addresses (a JSON list); $11 status, $12 new last
@@ -126,9 +126,9 @@ export const retryEmails = statement('retry-emails')`
     returning s.email_id as "emailId", s.claim - 1 as claim`;
 
 /**
- * Subtracts one from the unrecorded send attempts of a message, when the attempt failed for another reason than
- * the message. If the take never committed, the claim is unchanged, and the statement does nothing. A later
- * claim also matches, because another worker may have taken the message meanwhile.
+ * Subtracts one from the unrecorded send attempts of a message, when the attempt failed for another reason
+ * than the message. If the take never committed, the claim is unchanged, and the statement does nothing. A
+ * later claim also matches, because another worker may have taken the message meanwhile.
  *
  * $1 email id, $2 claim of the job.
  */

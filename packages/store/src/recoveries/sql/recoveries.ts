@@ -16,7 +16,7 @@ export const OUTCOMES = `
     ) o`;
 
 /**
- * Starts a recovery. The webhook is locked, after a DELETE that is running.
+ * Starts a recovery. The statement waits for a running DELETE of the webhook, and then locks the webhook.
  *
  * $1 id, $2 account, $3 webhook, $4 since, $5 until, $6 types, $7 whether only undelivered events are sent,
  * $8 rate, $9 matched, $10 dead letters, $11 has more, $12 the position before the first event, $13 the last
@@ -47,7 +47,7 @@ export const findRecovery = statement('find-recovery')`
     where r.id = $3 and r.webhook_id = $2 and r.account_id = $1
       and (select true from webhooks w where w.id = r.webhook_id and w.removed_at is null)`;
 
-/** The newest first. $1 account, $2 webhook, $3 time and $4 id of the one before the page, $5 rows. */
+/** The newest first. $1 account, $2 webhook, $3 time and $4 id of the recovery before the page, $5 rows. */
 export const listRecoveries = statement('list-recoveries')`
     select ${SHOWN}
     from (
@@ -85,8 +85,8 @@ export const putOffRecovery = statement('put-off-recovery')`
     update recoveries set next_step_at = now() + make_interval(secs => $2) where id = $1`;
 
 /**
- * Locks a recovery for its step, if that is due. Another relay's step is skipped. $1 recovery. Returns
- * what the step needs.
+ * Locks a recovery for its step, if the step is due. Skips a recovery while another relay runs its step. $1
+ * recovery. Returns what the step needs.
  */
 export const lockRecovery = statement('lock-recovery')`
     select account_id as "accountId", webhook_id as "webhookId", since, until, types, undelivered_only as "undeliveredOnly",
@@ -96,8 +96,8 @@ export const lockRecovery = statement('lock-recovery')`
     for no key update skip locked`;
 
 /**
- * Locks the webhook of a recovery, after a DELETE that is running. $1 account, $2 webhook. Returns no row
- * without it. Also returns whether the account is suspended.
+ * Waits for a running DELETE of the webhook, and then locks the webhook of a recovery. $1 account, $2
+ * webhook. Returns no row when the webhook is gone. Also returns whether the account is suspended.
  */
 export const lockRecoveredWebhook = statement('lock-recovered-webhook')`
     select w.subject, w.events, coalesce(w.domains, '{}') as domains, w.created_at as "createdAt", w.failing_since is not null as failing,
@@ -117,7 +117,8 @@ export const countWaiting = statement('count-waiting')`
     ) x`;
 
 /**
- * Records a step, and adds up outcomes. A recovery that is late catches up by one second at most.
+ * Records a step, and moves up to 1,000 outcomes into the sums. A recovery that is late catches up by one
+ * second at most.
  *
  * $1 recovery, $2 the last event looked at, $3 events queued, $4 seconds until the next step, $5 whether it
  * was the last step, $6 whether the recovery is stopped.
