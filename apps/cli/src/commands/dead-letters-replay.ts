@@ -51,7 +51,7 @@ export function addDeadLettersReplay(deadLetters: Command, io: Io): void {
           if (accountId !== undefined) await requireAccount(database, io, accountId);
           await act({ io, database, accountId, by: actorOf(io, options), json: options.json });
         },
-        { plans: 'once' },
+        { indexesOnly: true },
       );
     });
 }

@@ -44,7 +44,7 @@ export function addEmailsFind(emails: Command, io: Io): void {
           });
           if (found.length > LISTED_MAX) note(io, 'postrider: there are older ones');
         },
-        { plans: 'once' },
+        { indexesOnly: true },
       );
     });
 }

@@ -64,7 +64,7 @@ export function addEventsFind(events: Command, io: Io): void {
             note(io, `postrider: there ${some} older ones: --after ${olderFrom}`);
           }
         },
-        { plans: 'once' },
+        { indexesOnly: true },
       );
     });
 }

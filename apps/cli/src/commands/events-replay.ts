@@ -42,7 +42,7 @@ export function addEventsReplay(events: Command, io: Io): void {
             `${event} is queued for ${webhook} of ${account}`,
           ]);
         },
-        { plans: 'once' },
+        { indexesOnly: true },
       );
     });
 }

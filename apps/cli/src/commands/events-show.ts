@@ -23,7 +23,7 @@ export function addEventsShow(events: Command, io: Io): void {
           if (story === null) throw new Failure(`no event ${id}`);
           printAnswer(io, json, storyObject(story), storyLines(story));
         },
-        { plans: 'once' },
+        { indexesOnly: true },
       );
     });
 }

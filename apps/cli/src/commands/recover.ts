@@ -49,7 +49,7 @@ export function addRecover(program: Command, io: Io): void {
       const id = requireId('webhook', text);
       const act = parseAct(options, io);
       await withDatabase(io, async ({ database }) => act(database, await requireWebhook(database, id)), {
-        plans: 'once',
+        indexesOnly: true,
       });
     });
 }

@@ -16,7 +16,7 @@ export function addWebhooksShow(webhooks: Command, io: Io): void {
     .argument('<id>', "the webhook's id, wh_…")
     .action(async (text: string, { json }: { json?: true }) => {
       const id = requireId('webhook', text);
-      await withDatabase(io, async ({ database }) => show(io, database, id, json), { plans: 'once' });
+      await withDatabase(io, async ({ database }) => show(io, database, id, json), { indexesOnly: true });
     });
 }
 
