@@ -35,7 +35,7 @@ interface Tried {
 /** The latest time that a Date can have. */
 const LATEST = new Date(8.64e15);
 
-/** The audit entries that are read for the event and for each webhook, and the recoveries of each webhook. */
+/** The most rows that are read: audit entries of the event or of a webhook, or recoveries of a webhook. */
 const ENTRIES_MAX = 100;
 
 /**
@@ -85,7 +85,8 @@ async function replaysOfMany(
   const ofLetters = entries.flatMap((entry) => replayOfLetters(entry, type));
   const started = recoveries.flatMap(
     ({ id, only, since, until, types, createdAt: at, matched, queued, startedBy: by }) => {
-      // A time span of dead letters limits when they were made. For this letter, that is no longer known.
+      // A recovery of dead letters has a time span for when they were made. When this event's dead letter was
+      // made is no longer known, so that span is not checked.
       const isInSpan = only === 'dead_letters' || (createdAt >= since && createdAt < until);
       const isItsEvent = isInSpan && (types.length === 0 || types.includes(type));
       if (by === null || !isItsEvent || queued === 0) return [];

@@ -124,6 +124,7 @@ export async function rangeOf(
     until?.toISOString() ?? null,
     COMMITTED_WITHIN_SECONDS,
   ]);
+  // A position before all events of the time span, and one behind all of them.
   const [before, behind] = [BigInt(found?.before ?? 0), BigInt(found?.behind ?? POSITION_MAX)];
   return { after: before > after ? before : after, last: behind - 1n < last ? behind - 1n : last };
 }
