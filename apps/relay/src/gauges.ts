@@ -20,7 +20,8 @@ export interface GaugesParts {
 }
 
 /**
- * Sets the gauges for outstanding deliveries, unsent mail and queues. Logs and metrics call it `report`.
+ * Sets the gauges for outstanding deliveries, unsent mail and queues. Logs and metrics call this pass
+ * `report`.
  *
  * @returns the pause before the next run, in milliseconds.
  */

@@ -80,6 +80,7 @@ function logNotice(
     });
   }
   const addressesOrReason = addressesOf(due, config);
+  // An account may have no notice address: that is its choice, and no fault.
   if (typeof addressesOrReason === 'string' && due.address !== null) {
     logger.warn('notice.not_mailed', { ...fields, reason: addressesOrReason });
   }

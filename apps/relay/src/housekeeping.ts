@@ -19,11 +19,11 @@ const ERASURES_EVERY_MS = 15_000;
 /** An operator must learn of an erasure that is older than this. */
 const ERASURE_AGE_MS_MAX = 24 * 60 * 60 * 1000;
 const REMOVALS_EVERY_MS = 60 * 1000;
-/** Pause while rows of a removal are left. The database rests at least as long as it worked. */
+/** Pause while rows of a removal are left. A run takes about half a second per webhook, 2 s per inbox. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
 /** The pass `sums` looks every 5 s for a minute that has ended. */
 const SUMS_EVERY_MS = 5_000;
-/** While there is more to do, the pass works a tenth of the time. */
+/** While ended minutes are left to sum, the pass works a tenth of the time. */
 const SUMS_REST_PER_WORK = 9;
 const SUMS_REST_MS_MIN = 10;
 
@@ -35,11 +35,11 @@ export interface HousekeepingParts {
   readonly config: Pick<ConfigurationOf<'relay'>, 'attemptRetentionDays'>;
 }
 
-/** Each step is its own pass: a step that fails or waits holds up no other. */
+/** Each step is its own pass: a step that fails or waits holds up no other step. */
 export interface HousekeepingStep {
   /** Name of the pass, and of the log field that holds the result. */
   readonly name: RelayPass;
-  /** Resolves to the names of the days, or to the number of rows. */
+  /** Resolves to the names of the days made or dropped, or to the number of deleted rows. */
   readonly run: () => Promise<readonly string[] | number>;
 }
 
@@ -104,11 +104,11 @@ export async function erasuresPass(
   if (resumed === null) return ERASURES_EVERY_MS;
   const { accountId, requestedAt, erased, pending, pendingIds, finished } = resumed;
   // The log must not contain the address, because the erasure is meant to forget it.
-  const names = { account_id: accountId, requested_at: requestedAt, erased };
-  if (finished) logger.info('person erased', names);
+  const fields = { account_id: accountId, requested_at: requestedAt, erased };
+  if (finished) logger.info('person erased', fields);
   else {
     const isLate = clock.now().getTime() - requestedAt.getTime() > ERASURE_AGE_MS_MAX;
-    logger[isLate ? 'warn' : 'info']('erasure waits', { ...names, pending, pending_ids: pendingIds });
+    logger[isLate ? 'warn' : 'info']('erasure waits', { ...fields, pending, pending_ids: pendingIds });
   }
   return 0; // another erasure may be due
 }

@@ -99,6 +99,6 @@ async function post(
     if (answer.kind === 'failed') return answer.error;
     return answer.statusCode >= 200 && answer.statusCode < 300 ? null : `HTTP ${answer.statusCode}`;
   } catch (error) {
-    return messageOf(error); // no descriptors left, for example
+    return messageOf(error); // for example, this machine has no file descriptor left
   }
 }

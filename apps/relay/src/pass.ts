@@ -26,7 +26,7 @@ export const PAUSE_AFTER_ERROR_MS = 500;
 
 /**
  * Returns the function that makes passes. A pass is a periodic task that measures each run and counts failed
- * ones. It logs an outage once when it begins and once when it ends.
+ * runs. Of failed runs in a row, it logs the first as a warning. It logs the next run that succeeds.
  */
 export function passMaker({ logger, metrics }: PassMakerParts) {
   /**

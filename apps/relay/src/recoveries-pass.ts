@@ -26,6 +26,7 @@ const EVENTS_PER_MS = LIMITS.recoveryRateMax / 1_000;
 const BURST_MS = 250;
 
 interface AccountPace {
+  /** When `outstanding` was counted. */
   readonly atMs: number;
   readonly outstanding: number;
   /** Events that recoveries have queued since. */
@@ -38,7 +39,7 @@ interface AccountPace {
 export class RecoveriesPass {
   readonly #parts: RecoveriesPassParts;
   readonly #nowMs: () => number;
-  /** By account, while recoveries run. Each holds for ten seconds. */
+  /** Kept while recoveries run. An account's deliveries are counted again after `RECOUNT_MS`. */
   readonly #paces = new Map<AccountId, AccountPace>();
 
   constructor(parts: RecoveriesPassParts) {
@@ -47,8 +48,8 @@ export class RecoveriesPass {
   }
 
   /**
-   * Runs once. A step or a count that fails does not stop the others. It is put off, so the account's other
-   * recoveries are done first. @returns the pause before the next run, in milliseconds.
+   * Runs once. A step or a count that fails does not stop the other recoveries. Its recovery is put off, so
+   * the account's other recoveries come first. @returns the pause before the next run, in milliseconds.
    */
   async run(): Promise<number> {
     const recoveries = await this.#parts.work.next(STEPS_PER_RUN);
@@ -72,7 +73,7 @@ export class RecoveriesPass {
   async #step(id: RecoveryId, pace: AccountPace): Promise<void> {
     const { work, onDeliveriesMade, logger } = this.#parts;
     const step = await work.step(id, this.#eventsMax(pace));
-    if (step === null) return;
+    if (step === null) return; // another relay does it, or it is not due
     const { webhookId, queued, ended } = step;
     pace.queued += queued;
     pace.pacedUntilMs = Math.max(pace.pacedUntilMs, this.#nowMs()) + queued / EVENTS_PER_MS;
@@ -82,8 +83,8 @@ export class RecoveriesPass {
 
   #eventsMax({ outstanding, queued, pacedUntilMs }: AccountPace): number {
     const aheadMs = Math.max(0, pacedUntilMs - this.#nowMs());
-    const rated = Math.floor((BURST_MS - aheadMs) * EVENTS_PER_MS);
-    return Math.max(0, Math.min(rated, this.#parts.outstandingMax - outstanding - queued));
+    const maxByRate = Math.floor((BURST_MS - aheadMs) * EVENTS_PER_MS);
+    return Math.max(0, Math.min(maxByRate, this.#parts.outstandingMax - outstanding - queued));
   }
 
   async #paceOf(accountId: AccountId): Promise<AccountPace> {

@@ -42,8 +42,8 @@ const PASS_EVERY_MS = 60 * 60 * 1000;
 type RetentionStep = () => Promise<number>;
 
 /**
- * The steps by what they delete; the log uses these names. `housekeeping.ts` of the store has the lifetime of
- * idempotency keys, among others.
+ * The steps by what they delete; the log uses these names. Rows with a fixed lifetime, such as idempotency
+ * keys, are deleted by the pass `records_expired`.
  */
 export function retentionSteps({
   pool,
@@ -53,6 +53,7 @@ export function retentionSteps({
   logger,
 }: RetentionParts): Record<string, RetentionStep> {
   return {
+    // Attempts of days without a partition: no relay was running to make it.
     stray_attempts: () => mutex.run(() => dropStrayAttempts(pool, config.attemptRetentionDays)),
     attempt_sums: () => dropOldSums(pool, config.attemptRetentionDays),
     // An event stays as long as its attempts.
@@ -100,7 +101,7 @@ export async function retentionPass(
       const dropped = await step();
       if (dropped > 0) logger.info('retention done', { what, dropped });
     } catch (error) {
-      if (isOutage(error)) throw error; // the pass logs an outage once
+      if (isOutage(error)) throw error; // `newPass` logs an outage once
       faults.push(error);
       logger.warn('retention failed', { what, error });
     }

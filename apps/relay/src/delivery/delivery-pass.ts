@@ -62,7 +62,8 @@ export class DeliveryPass {
   }
 
   /**
-   * Runs once. @returns the pause before the next run in milliseconds. A wake-up or the sweep may end it.
+   * Runs once. @returns the pause before the next run in milliseconds. A wake-up or the sweep may end the
+   * pause, but not the rest after a claim.
    *
    * @throws QueueUnavailableError, StoreUnavailableError. The leases are released, or run out.
    */
@@ -99,7 +100,7 @@ export class DeliveryPass {
     try {
       const reports = await store.claim(requests, {
         lookAheadSeconds: LOOK_AHEAD_MS / 1000,
-        // With few slots, the queue takes more rows than a share. One account could get them all.
+        // With few slots, the queue takes more rows than an account's share. One account could get them all.
         fastRowsMax: Math.min(this.#depths.rowsMax('fast'), accountShare(fleet.slots())),
         slowRowsMax: this.#depths.rowsMax('slow'),
         delayedRowsMax: this.#depths.delayedRowsMax(),

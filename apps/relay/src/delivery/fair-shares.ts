@@ -23,7 +23,7 @@ export interface Capacity {
 
 /**
  * Returns the concurrency limit of each webhook. An attempt that waits costs a socket, not a processor. So
- * the limits do not protect the workers: they leave attempts for others.
+ * the limits do not protect the workers: they leave attempts for other accounts.
  *
  * limit = min(own, max(fair, in flight + spare))
  *
@@ -50,15 +50,15 @@ export function webhookLimits(asking: readonly AskingWebhook[], capacity: Capaci
 }
 
 /**
- * The share limits an account only while another one needs its own. A slow attempt may last ten seconds, so
- * in the slow lane the share always applies.
+ * The share limits an account only while another account needs its share. A slow attempt may last ten
+ * seconds, so in the slow lane the share always applies.
  */
 function accountLimit({ account, lane }: AskingWebhook, { slots, needingShare }: Capacity): number {
   const others = needingShare.size - Number(needingShare.has(account));
   return lane === 'fast' && others === 0 ? slots : accountShare(slots);
 }
 
-/** The share of an account: it may have this many deliveries in flight, whatever others have. */
+/** The share of an account: it may have this many deliveries in flight, whatever other accounts have. */
 export function accountShare(slots: number): number {
   return fractionOf(slots, ACCOUNT_SHARE);
 }

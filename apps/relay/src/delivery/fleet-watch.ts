@@ -33,7 +33,7 @@ export function createFleetWatch(parts: FleetWatchParts) {
     deadWorkers: () => dead,
     /** Runs once. @returns the pause before the next run, in milliseconds. */
     async run(): Promise<number> {
-      dead = []; // also when this run fails: what was dead before an outage may live after it
+      dead = []; // stays empty when this run fails: after an outage, a worker on the old list may live
       const [workers, died] = await Promise.all([fleet.workers(), fleet.deadWorkers()]).catch(
         (error: unknown) => {
           failedAtMs = nowMs();

@@ -1,6 +1,6 @@
 /** An endpoint is quick when its deliveries are in flight no longer than this on average. */
 const QUICK_MS = 100;
-/** The sums halve in this time. */
+/** `#inFlightMs` and `#ended` halve in this time. */
 const HALF_LIFE_MS = 2_000;
 /** A mean of fewer ended deliveries says little. */
 const ENDED_MIN = 32;
@@ -27,7 +27,8 @@ export class FlightTime {
     const kept = 2 ** (-elapsedMs / HALF_LIFE_MS);
     this.#inFlightMs = this.#inFlightMs * kept + inFlight * elapsedMs;
     this.#ended = this.#ended * kept + ended;
-    // While deliveries wait in the workers, a longer mean says nothing about the endpoint.
+    // Above `quickLimit` deliveries wait in the workers. Then a longer mean says nothing about the endpoint,
+    // so the shortest one stays as it is.
     if (inFlight <= quickLimit) this.#shortestMs *= 2 ** (elapsedMs / DOUBLES_AFTER_MS);
     if (this.#ended >= ENDED_MIN)
       this.#shortestMs = Math.min(this.#shortestMs, this.meanMs(inFlight - ended));

@@ -47,7 +47,7 @@ export function createQueueDepths(
         delayed: depth.delayed + later,
       });
     },
-    /** A call to the queue failed. The relay asks before it leases more. */
+    /** A call to the queue failed. The relay asks for all depths again before it leases more. */
     forget: () => known.clear(),
   };
 }

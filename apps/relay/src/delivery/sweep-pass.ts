@@ -23,7 +23,7 @@ const LOOK_AHEAD_SECONDS = 120;
  * relay does not know, and deliveries before a webhook's low-water mark.
  *
  * While an old snapshot keeps ended rows in the index, a step can exceed the statement's time limit. The
- * sweep then reads the webhooks one at a time until one fails, and continues behind that one.
+ * sweep then reads the webhooks one at a time until a read fails. Behind that webhook it continues in steps.
  */
 export class SweepPass {
   readonly #parts: SweepPassParts;

@@ -7,7 +7,7 @@ import { accountShare, quickLimit, webhookLimits } from './fair-shares.ts';
 import { CHECK_MS_MAX, LOOK_AHEAD_MS, WebhookState } from './webhook-state.ts';
 import type { AccountState, WebhookLimit } from './webhook-state.ts';
 
-/** The relay forgets a webhook that had nothing to do for this time. Later it begins at the first limit. */
+/** The relay forgets a webhook without work for this time. New work then begins at `FIRST_LIMIT`. */
 const FORGET_AFTER_MS = 60_000;
 
 /** What a claim asks for a webhook. */
@@ -21,7 +21,7 @@ interface ScheduledCheck {
   readonly webhook: WebhookState;
 }
 
-/** The webhooks that the relay knows, and which it claims for next. */
+/** The webhooks that the relay knows, and the order in which it claims for them. */
 export class WebhookRegistry {
   readonly #fleetSlots: () => number;
   readonly #webhooks = new Map<WebhookId, WebhookState>();
@@ -50,7 +50,8 @@ export class WebhookRegistry {
   addFound({ webhookId, dueInMs, lowWaterMark }: SweptWebhook, nowMs: number): void {
     const webhook = this.#stateOrNew(webhookId, nowMs);
     webhook.lowWaterMark = lowWaterMark;
-    // The sweep also finds leased deliveries. Their webhook already has a check by this time.
+    // The sweep also finds leased deliveries. Their webhook already has a check within `CHECK_MS_MAX`, or
+    // when the delivery is due.
     const hasCheck = webhook.checkAtMs <= nowMs + Math.max(CHECK_MS_MAX, dueInMs);
     if (!hasCheck) this.#setCheck(webhook, nowMs + Math.max(0, dueInMs - LOOK_AHEAD_MS), nowMs);
   }
@@ -143,7 +144,7 @@ export class WebhookRegistry {
       if (webhook === undefined) continue;
       removed.push(webhook);
       webhooks.delete(webhook);
-      // Behind the other accounts: this loop meets it again.
+      // The account goes behind the others, and this loop reaches it again.
       if (webhooks.size > 0) accounts.set(account, webhooks);
     }
     return removed;

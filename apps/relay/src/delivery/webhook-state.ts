@@ -112,8 +112,8 @@ export class WebhookState {
   }
 
   /**
-   * A time-out also ends an attempt. So a hang is over only when the relay has leased a delivery after the
-   * last stuck attempt, and one has ended.
+   * A time-out also ends an attempt. So a hang is over only when no attempt is stuck, the relay has then
+   * leased a due delivery, and an attempt has then ended.
    */
   #noteHanging(stuck: number, limit: number, ended: number, leased: number): void {
     if (stuck > 0) {
@@ -135,7 +135,7 @@ export class WebhookState {
   }
 }
 
-/** The relay checks when the delivery comes within the look-ahead. If it is within it, when it is due. */
+/** Time until the next delivery comes within `LOOK_AHEAD_MS`, or until it is due if it is within already. */
 function untilDueMs(nextDueInMs: number | null): number {
   if (nextDueInMs === null) return Infinity;
   return nextDueInMs > LOOK_AHEAD_MS ? nextDueInMs - LOOK_AHEAD_MS : nextDueInMs;
