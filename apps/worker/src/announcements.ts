@@ -42,7 +42,7 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
 
   return {
     /**
-     * False: this worker does not reach Postgres. The jobs that it fetched would wait here, while other
+     * False: this worker does not reach Postgres, so it must fetch no jobs. They would wait here, while other
      * workers could do them.
      */
     isAnnounced: (): boolean => performance.now() - announcedAtMs < 1_000 * WORKER_COUNTS_SECONDS,
@@ -51,7 +51,7 @@ export function createAnnouncements({ fleet, workerNumber, slots, queue, logger 
       logger.info('worker announces itself', { worker: workerNumber, slots });
       task.start();
     },
-    /** Resolves within a second, also without Postgres: a row that stays in `workers` counts for 3 s. */
+    /** Resolves within a second, also without Postgres: a row left in `workers` counts for 3 s only. */
     async stop(): Promise<void> {
       const signedOff = task
         .stop()

@@ -36,8 +36,8 @@ export function leaveToLease(
   const {
     stage,
     cause: error,
-    ids: more,
+    ids: stageIds,
   } = fault instanceof StageFault ? fault : { stage: 'other', cause: fault, ids: {} };
   metrics.workLeftToLease.inc({ work, stage });
-  logger.error('work left to its lease', { ...ids, ...more, stage, error });
+  logger.error('work left to its lease', { ...ids, ...stageIds, stage, error });
 }

@@ -29,8 +29,8 @@ export interface AttemptParts {
 /**
  * Signs the exact bytes and posts them. The client refuses a forbidden address while it connects.
  *
- * @throws Error for a fault of ours, such as a signing secret that no configured key opens. This is never an
- * attempt.
+ * @throws Error for a fault of ours, such as a signing secret that no configured key opens. Such a
+ * fault counts as no attempt.
  */
 export async function makeAttempt(delivery: TakenDelivery, parts: AttemptParts): Promise<Attempt> {
   const body = envelopeBytes({

@@ -16,10 +16,10 @@ interface Entry<K extends Kind = Kind> {
 }
 
 /**
- * Records the outcome of an attempt. One statement records those of all concurrent attempts.
+ * Records the outcome of an attempt. One statement records all concurrent outcomes of the same kind.
  *
  * @returns false when the delivery was no longer this worker's: another worker took it, its webhook was
- * deleted, or an earlier try recorded it
+ * deleted, or an earlier try of this call recorded it
  */
 export type Recorder = (
   delivery: LoadedDelivery,
@@ -83,7 +83,7 @@ function groupedFor<K extends Kind>(
 
 /**
  * A group may contain a delivery twice: under an expired lease, and under the lease that this worker took
- * next.
+ * next. Only the later one can be recorded.
  */
 function latestClaims(entries: readonly Entry[]): Map<string, number> {
   const latest = new Map<string, number>();

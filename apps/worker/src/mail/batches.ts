@@ -19,7 +19,7 @@ export interface SendJob extends MailClaim {
 
 /**
  * Takes and ends messages in batches; each caller has one message. A message's fault does not count against
- * others in its batch. A message that failed internally before goes alone. When a batch fails, its
+ * other messages in its batch. A message that failed internally before goes alone. When a batch fails, its
  * messages are tried one by one.
  */
 export class MailBatches {
@@ -54,8 +54,8 @@ export class MailBatches {
   }
 
   /**
-   * Records an attempt. A plain outcome goes in a batch, unless the message has faults. When the batch fails,
-   * or leaves the message out, the message is recorded alone.
+   * Records an attempt. A plain outcome (`isPlain`) goes in a batch, unless the message has faults. When the
+   * batch fails, or leaves the message out, the message is recorded alone.
    *
    * @returns null when the message was no longer this worker's.
    */
@@ -86,18 +86,19 @@ export class MailBatches {
     try {
       return await this.#store.take(jobs, this.#leaseSeconds);
     } catch (error) {
-      // The take may have been committed. Each message's fault is forgiven.
+      // The take may have been committed, so it is not repeated. `sendMail` forgives each message's fault.
       if (error instanceof StoreUnavailableError) throw error;
       return jobs.map(async (job) => {
         const email = await this.#takeAlone(job);
-        if (email === null) throw error;
+        if (email === null) throw error; // the batch may have taken it: its lease brings it back
         return email;
       });
     }
   }
 
   async #takeAlone(job: SendJob): Promise<TakenEmail | null> {
-    return (await (await this.#store.take([job], this.#leaseSeconds))[0]) ?? null;
+    const [taken] = await this.#store.take([job], this.#leaseSeconds);
+    return (await taken) ?? null;
   }
 
   async #releaseTogether(jobs: readonly SendJob[]): Promise<readonly undefined[]> {
@@ -150,8 +151,8 @@ export class MailBatches {
 }
 
 /**
- * True when the outcome is for all recipients and has no notifications. Only a retry may follow, and it must
- * not change the count of unconfirmed attempts.
+ * True when the outcome is for all recipients and has no notifications. After a sent message no recipient
+ * may be left to try. A retry must not change the count of unconfirmed attempts.
  */
 function isPlain(email: TakenEmail, outcome: MailOutcome): boolean {
   if (email.rest !== null || outcome.notifications.length > 0) return false;

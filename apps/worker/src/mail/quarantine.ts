@@ -3,7 +3,7 @@ const QUARANTINE_AFTER_FAULTS = 2;
 
 /**
  * Handles a message with two faults alone: after all earlier ones have ended, before any later one. If it
- * crashes the worker again, only this message gets a fault. Until then its neighbours got two at most.
+ * crashes the worker again, only this message gets a fault. Until then its neighbours got two faults at most.
  */
 export function quarantineFaulty<Job extends { readonly faults?: number | undefined }>(
   handle: (job: Job) => Promise<void>,

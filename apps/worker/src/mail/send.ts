@@ -57,7 +57,7 @@ class LeaseNotHeldError extends Error {
 /**
  * Sends one message to the provider, once, or releases it when the worker stops first.
  *
- * The transaction that records "accepted" or "failed" also writes the event. A fault of our own rejects:
+ * The transaction that records `sent` or `failed` also writes the event. A fault of our own rejects:
  * nothing is recorded, no try counts, and the lease brings the message back. After 8 such faults the message
  * fails, and the provider gets it no more.
  */
@@ -84,11 +84,13 @@ async function sendOnce(job: SendJob, stages: MailStages): Promise<void> {
           renewal = renewing(email, stages);
         });
         if (answered?.answer.kind !== 'throttled') return answered;
-        // Recorded before the pause: the next attempt takes the message again, and sees what has changed.
+        // Recorded before the slot rests: the next attempt takes the message anew, and so sees a new
+        // suppression.
         await recordAnswer(answered, stages);
         await stages.restThrottledSlot();
         return null;
       },
+      // The worker stops before a slot is free.
       async () => {
         await stages.batches.release(job);
         return null;
@@ -155,6 +157,7 @@ async function keepLease(
 ): Promise<void> {
   const usedPart = () => (performance.now() - leasedAtMs) / (leaseSeconds * 1000);
   if (usedPart() < 1 / RENEWALS_PER_LEASE) return;
+  // Asked again after the renewal: the worker may have been frozen meanwhile.
   const isHeld = usedPart() < 1 && (await batches.renew(email)) && usedPart() < 1;
   if (!isHeld) throw new LeaseNotHeldError();
 }
@@ -219,7 +222,7 @@ function refusalOf({
   return accountSuspended ? SUSPENDED : null;
 }
 
-/** The addresses that this attempt is for. One that is written in two ways is one. */
+/** The addresses that this attempt is for. An address that is written in two ways counts once. */
 function recipientsOf({ draft, rest, suppressed }: TakenEmail): string[] {
   const written = rest ?? [...draft.to, ...draft.cc, ...draft.bcc];
   const byPlain = new Map<string, string>();
