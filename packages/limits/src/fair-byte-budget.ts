@@ -16,7 +16,7 @@ export interface BodyBytes {
   take(bytes: number): Promise<void> | null;
   /** Counts bytes if they fit. @returns false, and counts none, when they do not. */
   takeNow(bytes: number): boolean;
-  /** Gives all bytes back. Only the first call counts. */
+  /** Gives all bytes back. A second call does nothing. */
   release(): void;
 }
 
@@ -34,14 +34,14 @@ interface Body {
  * An owner may hold as many bytes as are still free. So one owner alone gets half of the budget, two get a
  * third each, and there is always space for one more owner. A body without space waits and must be read no
  * further. One waiting body continues in any case, to its end, so that not all bodies wait for each other. It
- * is the first of the owner that holds least.
+ * is the first waiting body of the owner that holds least.
  */
 export class FairByteBudget {
   readonly #limits: BudgetLimits;
   readonly #waiting = new Set<Body>();
   readonly #held = new Map<string, number>();
   #total = 0;
-  /** This body may exceed the budget. */
+  /** This body may exceed the budget, and its bytes do not count. */
   #exempt: Body | null = null;
 
   constructor(limits: BudgetLimits) {

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 const IPV6_GROUPS = 8;
-/** A provider gives a customer at least a /64, and the customer may use each of its addresses. */
+/** An internet provider gives a customer at least a /64. The customer may use each address in it. */
 const NETWORK_GROUPS = 4;
 
 /**
@@ -19,7 +19,8 @@ export function networkOf(address: string): string | null {
 }
 
 /**
- * Expands `::` to all eight groups. Dotted digits at the end become two groups; their value does not matter.
+ * Expands `::` to all eight groups. Dotted digits at the end become two groups of 0: the network needs only
+ * the first four groups.
  */
 function groupsOf(address: string): string[] {
   const [head = '', tail = null] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');

@@ -86,7 +86,7 @@ function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
     body,
     headers: {
       'user-agent': USER_AGENT,
-      // The attempt log shows the start of the body as text (RFC 9110 12.5.3).
+      // No compression (RFC 9110 12.5.3): the attempt log shows the start of the answer's body as text.
       'accept-encoding': 'identity',
       'content-type': 'application/json',
       ...(Object.fromEntries(own) as Record<string, string>),
@@ -99,8 +99,8 @@ function postTo(url: URL, { headers, body }: EndpointRequest): OutgoingPost {
  * Parses an endpoint. Only this function does, so the host that is judged is the host that is connected to.
  * It removes the trailing dot of a fully qualified name, which neither SNI nor Host allows.
  *
- * @returns the reason when the endpoint is refused for any address. Registration refuses it too, but a
- * delivery does not rely on that.
+ * @returns the reason when the endpoint is refused, whatever its address is. Registration refuses it too, but
+ * a delivery does not rely on that.
  */
 export function parseEndpoint(endpoint: string): URL | string {
   let url: URL;

@@ -91,6 +91,7 @@ export class GuardedAgent extends Agent {
       ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
     });
     this.#onTripwire = options.onTripwire;
+    // A connection in the pool may wait for as long as `idleMs` before its next request.
     const ageMsMax = CONNECTION_AGE_MS_MAX - (options.idleMs ?? IDLE_MS_DEFAULT);
     // Runs before Node's listener, which gives the connection to a waiting request or to the pool.
     this.prependListener('free', (socket: Socket) => {
@@ -103,7 +104,7 @@ export class GuardedAgent extends Agent {
     callback?: CreateConnection[1],
   ): Duplex | null | undefined {
     const learned = this.#nat64.learn([withoutBrackets(options.host ?? '')]);
-    if (learned === undefined) return this.#connect(options, callback);
+    if (learned === undefined) return this.#connect(options, callback); // nothing to learn for this host
     learned
       .then(() => {
         const socket = this.#connect(options, callback);

@@ -50,7 +50,7 @@ export class AddressGuard {
     return reason === null ? null : `refused name ${hostname} (${reason})`;
   }
 
-  /** @param address an IP literal without brackets. Any other text is refused. */
+  /** @param address an IP literal without brackets and zone id. Any other text is refused. */
   judgeAddress(address: string): string | null {
     const version = address.includes('%') ? 0 : isIP(address);
     if (version === 0) return `refused address ${address} (not an IP address)`;

@@ -5,14 +5,14 @@ import type { NameResolver } from './name-resolver.ts';
 import type { Nat64 } from './nat64.ts';
 
 /**
- * A connection tries all addresses that it gets, and a name may have hundreds. Those without an answer take
- * 1 s each, so few more fit into an attempt.
+ * A connection tries all addresses that it gets, and a name may have hundreds. An address that does not
+ * answer takes 1 s, and an attempt has 10 s.
  */
 const TRIED_OF_FAMILY_MAX = 8;
 
 /**
  * The `lookup` of a connection, called once per connection. The socket gets only addresses that were
- * judged. So a name server cannot change its answer in between (DNS rebinding). One refused address refuses
+ * judged. So a name server cannot change its answer after that (DNS rebinding). One refused address refuses
  * the whole answer, because the connection may use any address.
  */
 export function createGuardedLookup(

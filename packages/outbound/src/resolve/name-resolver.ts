@@ -97,7 +97,7 @@ export class NameResolver {
   /**
    * The AAAA records alone, without the cache. Empty when the name servers say that there are none.
    *
-   * @throws NameLookupError when the name servers do not answer.
+   * @throws NameLookupError when the name servers do not answer, or NameServersUnreachableError
    */
   async resolveIpv6(hostname: string): Promise<readonly string[]> {
     try {

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { NetworkSet } from '../guard/cidr.ts';
 
-/** The bytes of a prefix. A translator puts IPv4 addresses after it (RFC 6052, section 2.2). */
+/** The bytes of a prefix. A NAT64 translator puts IPv4 addresses after it (RFC 6052, section 2.2). */
 export type Nat64Prefix = Buffer;
 
 /** The default prefix of translators (RFC 6052, section 2.1). */
@@ -24,7 +24,7 @@ export function mayBeTranslated(address: string): boolean {
   return isIPv6(address) && PREFIX_NETWORKS.has(address, 'ipv6');
 }
 
-/** The prefixes in an AAAA record of `ipv4only.arpa`. A record may match two prefixes; both count. */
+/** The prefixes in an AAAA record of `ipv4only.arpa`. A record may match with two lengths; both count. */
 export function prefixesIn(address: string): Nat64Prefix[] {
   if (!mayBeTranslated(address)) return [];
   const bytes = bytesOf(address);
@@ -45,9 +45,9 @@ export function ipv4Inside(address: string, prefixes: readonly Nat64Prefix[]): s
 
 /** Splits the bytes after a prefix into the IPv4 address and the rest: the reserved byte and the suffix. */
 function split(bytes: Buffer, prefixLength: number): { ipv4: string; rest: number[] } {
-  const isBefore = prefixLength <= RESERVED_BYTE;
+  const hasReserved = prefixLength <= RESERVED_BYTE;
   const following = [...bytes.subarray(prefixLength)];
-  const reserved = isBefore ? following.splice(RESERVED_BYTE - prefixLength, 1) : [];
+  const reserved = hasReserved ? following.splice(RESERVED_BYTE - prefixLength, 1) : [];
   return { ipv4: following.slice(0, 4).join('.'), rest: [...reserved, ...following.slice(4)] };
 }
 

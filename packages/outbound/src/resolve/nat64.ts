@@ -6,7 +6,7 @@ import type { NameResolver } from './name-resolver.ts';
 const PREFIX_NAME = 'ipv4only.arpa';
 /** A prefix changes only with the network. One query per minute costs nothing. */
 const LEARNED_FOR_MS = 60_000;
-/** The pause after a failed query. The resolver caches a failure for as long. */
+/** The pause after a failed query: as long as the resolver caches a failed lookup of a name. */
 const ASKED_AGAIN_AFTER_MS = 5_000;
 
 /** The prefixes of the translators between IPv6 and IPv4 in this network (NAT64 with DNS64, RFC 6147). */

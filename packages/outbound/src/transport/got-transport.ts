@@ -57,6 +57,6 @@ export function createGotTransport(agent: Agent): Transport {
 
 /** Node 24 may report a write to a closed socket first. The real reason is then in the socket. */
 function causeOf(error: NodeJS.ErrnoException, native: ClientRequest | undefined): unknown {
-  const closedBy = error.code === 'ERR_SOCKET_CLOSED' ? native?.socket?.errored : null;
-  return closedBy ?? error.cause ?? error;
+  const socketError = error.code === 'ERR_SOCKET_CLOSED' ? native?.socket?.errored : null;
+  return socketError ?? error.cause ?? error;
 }
