@@ -19,7 +19,7 @@ export interface ConsumerOptions<Job> {
   readonly lockSeconds: number;
   /** Handles one job; the slot is free when it resolves. A failed delivery does not reject. */
   readonly handle: (job: Job) => Promise<void>;
-  /** Asked before each fetch. Default: it may always. */
+  /** Asked before each fetch. Default: the consumer may always fetch. */
   readonly mayFetch?: () => boolean;
   /** Receives errors of the queue itself. The consumer continues and reconnects. */
   readonly onError: (error: Error) => void;

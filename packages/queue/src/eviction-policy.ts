@@ -17,7 +17,7 @@ export function hideEvictionPolicy(redis: Redis): void {
   Object.assign(redis, { info: async () => (await info()).replace(POLICY_LINE, '') });
 }
 
-/** The fault of a Redis that may evict jobs. Null: it does not. */
+/** The fault of a Redis that may evict jobs. Null: this Redis evicts none, or its policy is unknown. */
 export function evictionFault(policy: string | null): string | null {
   return evicts(policy) ? `Redis may evict jobs (maxmemory-policy ${policy}): set it to noeviction` : null;
 }

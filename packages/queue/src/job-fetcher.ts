@@ -12,19 +12,19 @@ export interface JobSource {
 export interface JobFetcherOptions {
   /** Slots for jobs of ours. A BullMQ job starts when one is free, and may carry more jobs than are free. */
   readonly jobsMax: number;
-  /** Starts the jobs that a BullMQ job carries. Each holds a slot until it settles. None: not our data. */
+  /** Starts the jobs that a BullMQ job carries. Each holds a slot until it settles. Empty: not our data. */
   readonly start: (data: unknown) => readonly Promise<void>[];
-  /** False: fetches no jobs, and returns one that a waiting fetch brings. */
+  /** False: fetches no jobs, and puts back a job that a waiting fetch brings. */
   readonly mayFetch: () => boolean;
   readonly stopped: AbortSignal;
   readonly onError: (error: Error) => void;
 }
 
-/** Fetches at once while the queue is busy. */
-const FETCHES_AT_ONCE = 4;
+/** Concurrent fetches while the queue is busy. */
+const BUSY_FETCHES = 4;
 /** The queue is busy: each fetch of two rounds brought a job. After a lone job it is often empty. */
 const BUSY_AFTER_ROUNDS = 2;
-/** Pause before it asks again whether it may fetch. */
+/** Pause before the loop asks `mayFetch` again. */
 const NOT_NOW_MS = 100;
 /** Pause after the queue could not be reached. */
 const RETRY_MS = 1_000;
@@ -72,7 +72,7 @@ export class JobFetcher {
       }
       // Each fetch may bring a full batch. So the jobs exceed the slots by less than one batch.
       const fetches =
-        busyRounds < BUSY_AFTER_ROUNDS ? 1 : Math.min(FETCHES_AT_ONCE, Math.ceil(free / BATCH_MAX));
+        busyRounds < BUSY_AFTER_ROUNDS ? 1 : Math.min(BUSY_FETCHES, Math.ceil(free / BATCH_MAX));
       const gotJob = await Promise.all(Array.from({ length: fetches }, () => this.#fetch(source)));
       busyRounds = gotJob.every(Boolean) ? busyRounds + 1 : 0;
       emptyRounds = gotJob.includes(true) ? 0 : emptyRounds + 1;

@@ -45,7 +45,7 @@ async function missingSequences(client: Session): Promise<string[]> {
 
 /**
  * Returns true when BullMQ's tables exist in at least this release's version, and so do the sequences of our
- * queues. BullMQ's own check accepts older ones. Throws for newer tables that this release cannot use.
+ * queues. BullMQ's own check accepts older versions. Throws for newer tables that this release cannot use.
  */
 export async function queueSchemaIsCurrent(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {

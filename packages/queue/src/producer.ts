@@ -144,7 +144,7 @@ export class Producer {
         job.leaseExpired === true ? `${idOf(job)}_${randomUUID()}` : idOf(job);
       const batches = inBatches(jobs).map((batch) => bullJob(key, batch, batchId(batch.map(idOfJob))));
       const added = await addTo(queues[key], batches);
-      // BullMQ's bulk add is a pipeline, not a transaction. One that failed has an error code as its id.
+      // BullMQ's bulk add is a pipeline, not a transaction. A batch that failed has an error code as its id.
       const failed = added.filter(({ id }, index) => id !== batches[index]?.opts.jobId);
       if (failed.length > 0)
         throw new Error(`${failed.length} of ${batches.length} batches of jobs were not added`);

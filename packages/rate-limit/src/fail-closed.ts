@@ -26,12 +26,12 @@ export async function failClosed(
   ask: (overdue: AbortSignal) => Promise<boolean>,
   { timeoutMs = LIMITER_TIMEOUT_MS, onUnavailable }: Omit<LimiterOptions, 'windowLengthMs'>,
 ): Promise<RateDecision> {
-  const time = new AbortController();
+  const deadline = new AbortController();
   const stopWaiting = afterNextPoll(timeoutMs, () =>
-    time.abort(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
+    deadline.abort(new LimiterTimeoutError(`the limiter's store did not answer within ${timeoutMs} ms`)),
   );
   try {
-    return (await unlessAborted(ask(time.signal), time.signal))
+    return (await unlessAborted(ask(deadline.signal), deadline.signal))
       ? { allowed: true }
       : { allowed: false, why: 'limit' };
   } catch (error) {
@@ -44,13 +44,13 @@ export async function failClosed(
 
 /**
  * Node runs timers before it reads sockets. After a busy period the answer may be waiting unread. So this
- * reads the sockets once more after the time limit, then calls `overdue`.
+ * reads the sockets once more after the time limit, then calls `onOverdue`.
  *
  * @returns a function that cancels the call.
  */
-function afterNextPoll(timeoutMs: number, overdue: () => void): () => void {
+function afterNextPoll(timeoutMs: number, onOverdue: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => (immediate = setImmediate(overdue)), timeoutMs);
+  const timer = setTimeout(() => (immediate = setImmediate(onOverdue)), timeoutMs);
   return () => {
     clearTimeout(timer);
     clearImmediate(immediate);

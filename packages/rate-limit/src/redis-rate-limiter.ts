@@ -37,6 +37,7 @@ export interface RedisRateLimiterOptions extends LimiterOptions {
 }
 
 const RECONNECT_DELAY_MS_MAX = 1000;
+/** The counter of a check need not stay. */
 const CHECK_WINDOW_MS = 1;
 
 /** ioredis runs the script with EVALSHA, and with EVAL when the server has forgotten it. */
@@ -45,8 +46,8 @@ type ChargingRedis = Redis & {
 };
 
 /**
- * Stores the limit in Redis, one counter per active key. It starts to connect at once, in the background. An
- * earlier charge waits for the first connection, within its time limit. FLUSHALL restarts every window.
+ * Stores the limit in Redis, one counter per active key. It starts to connect at once, in the background. A
+ * charge before the first connection waits for it, within its time limit. FLUSHALL restarts every window.
  */
 export function createRedisRateLimiter(
   options: RedisRateLimiterOptions,

@@ -59,6 +59,7 @@ export class ThreadPool<Job, Answer> {
     this.#path = script instanceof URL ? fileURLToPath(script) : script;
     if (!existsSync(this.#path)) throw new Error(`no script for the threads at ${this.#path}`);
     this.#options = options;
+    // Each job counts as 1 of the total.
     this.#queue = new KeyedQueue({ perKey: threads, total: threads });
   }
 
@@ -100,7 +101,7 @@ export class ThreadPool<Job, Answer> {
     this.#requireOpen();
     const transfer = job();
     const thread = this.#takeIdle() ?? this.#startThread();
-    const loaded = this.#threads.get(thread);
+    const loadedFlag = this.#threads.get(thread);
     try {
       return await answerOf<Answer>(thread, transfer, {
         timeoutMs: this.#options.timeoutMs,
@@ -109,13 +110,14 @@ export class ThreadPool<Job, Answer> {
     } catch (error) {
       await thread.terminate();
       this.#requireOpen();
-      if (loaded?.[0] !== 1) throw new Error('a worker thread did not start', { cause: error });
+      const hasStarted = loadedFlag?.[0] === 1;
+      if (!hasStarted) throw new Error('a worker thread did not start', { cause: error });
       this.#options.onThreadLost?.(error as Error, client);
       return null;
     }
   }
 
-  /** Takes the thread that was busy last. So the others stay idle until they end, when fewer are needed. */
+  /** Takes the thread that was busy last. So the threads that are not needed stay idle, and then end. */
   #takeIdle(): Worker | undefined {
     const thread = [...this.#idle.keys()].at(-1);
     if (thread !== undefined) this.#removeFromIdle(thread);
