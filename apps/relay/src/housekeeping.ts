@@ -19,7 +19,7 @@ const ERASURES_EVERY_MS = 15_000;
 /** An operator must learn of an erasure that is older than this. */
 const ERASURE_AGE_MS_MAX = 24 * 60 * 60 * 1000;
 const REMOVALS_EVERY_MS = 60 * 1000;
-/** Pause while rows of a removal are left. A run takes about half a second per webhook, 2 s per inbox. */
+/** Pause while rows of a removal are left. A run takes about 0.5 s per webhook, up to 2 s per inbox. */
 const REMOVALS_CONTINUE_AFTER_MS = 1000;
 /** The pass `sums` looks every 5 s for a minute that has ended. */
 const SUMS_EVERY_MS = 5_000;

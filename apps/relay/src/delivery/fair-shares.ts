@@ -15,7 +15,7 @@ export type AskingWebhook = Pick<WebhookState, 'account' | 'grownLimit' | 'inFli
 export interface Capacity {
   /** Slots that all workers together announce. */
   readonly slots: number;
-  /** The relay knows one account only. */
+  /** The relay knows at most one account. */
   readonly oneAccount: boolean;
   /** Accounts that have their whole share in flight, or whose limit keeps due deliveries waiting. */
   readonly needingShare: ReadonlySet<AccountState>;

@@ -29,7 +29,7 @@ export function createQueueDepths(
     delayedRowsMax,
     /**
      * Asks each used queue whose depth is unknown or full. Asks all queues when no delayed job fits, because
-     * delayed jobs become waiting by themselves. An idle relay asks nothing.
+     * delayed jobs become waiting by themselves. So an idle relay asks nothing.
      *
      * @throws QueueUnavailableError
      */

@@ -162,6 +162,7 @@ export class WebhookRegistry {
     const atMs = isIdle ? checkedAtMs + FORGET_AFTER_MS : checkAtMs;
     if (atMs <= nowMs && isIdle) this.#forget(webhook);
     else if (atMs <= nowMs) this.#addDue(webhook);
+    // The earliest scheduled time is the last one. If it is before `atMs`, this method runs again then.
     else if (atMs < (scheduledAtMs.at(-1) ?? Infinity)) {
       scheduledAtMs.push(atMs);
       this.#scheduled.push({ atMs, webhook });

@@ -85,19 +85,19 @@ export class WebhookState {
     report: WebhookReport,
     { limit, isCutByAccount, quickLimit, nowMs }: WebhookLimit & { quickLimit: number; nowMs: number },
   ): void {
-    const leased = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
+    const leasedDue = report.leased.filter(({ dueInMs }) => dueInMs === 0).length;
     // An expired lease is no ended attempt: the job or its worker was lost, or the job still waits.
     const ended = Math.max(0, this.inFlight - report.inFlight - report.expired);
     const elapsedMs = nowMs - this.checkedAtMs;
     this.#flightTime.add({ inFlight: this.inFlight, ended, elapsedMs, quickLimit });
     this.isAtLimit = report.due >= limit;
     const isCut = this.lane === 'fast' && this.isAtLimit && isCutByAccount;
-    this.#noteHanging(report.stuck, limit, ended, leased);
+    this.#noteHanging(report.stuck, limit, ended, leasedDue);
     this.#isFailing = report.failing;
     this.grownLimit = report.failing ? FIRST_LIMIT : this.grownLimit + GROWTH * ended;
     this.lowWaterMark = report.lowWaterMark;
     this.checkedAtMs = nowMs;
-    this.setInFlight(report.inFlight + leased, isCut);
+    this.setInFlight(report.inFlight + leasedDue, isCut);
     const hasUnleasedDue = Math.min(report.due, limit) > this.inFlight;
     this.checkAtMs = nowMs + (hasUnleasedDue ? CHECK_MS_MIN : this.#nextCheckMs(report));
   }
@@ -115,13 +115,13 @@ export class WebhookState {
    * A time-out also ends an attempt. So a hang is over only when no attempt is stuck, the relay has then
    * leased a due delivery, and an attempt has then ended.
    */
-  #noteHanging(stuck: number, limit: number, ended: number, leased: number): void {
+  #noteHanging(stuck: number, limit: number, ended: number, leasedDue: number): void {
     if (stuck > 0) {
       this.#hangs ||= stuck >= Math.min(HANGS_AT_STUCK, limit / 2);
       this.#leasedSinceStuck = false;
     } else {
       if (this.#leasedSinceStuck && ended > 0) this.#hangs = false;
-      this.#leasedSinceStuck ||= leased > 0;
+      this.#leasedSinceStuck ||= leasedDue > 0;
     }
   }
 
