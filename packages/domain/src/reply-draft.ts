@@ -37,8 +37,8 @@ export interface ReplyDraft {
   /** The addresses of Reply-To that do not get the reply. */
   readonly skipped: readonly string[];
   /**
-   * The messages that it counts as in the inbox's hourly limit: one for each recipient that a received
-   * message names. A stranger chose these.
+   * As how many messages the reply counts in the inbox's hourly limit. A stranger chose the recipients that a
+   * received message names, so each counts. A reply to the inbox's own message counts as 1.
    */
   readonly messages: number;
 }
@@ -120,7 +120,7 @@ export function parseReply(body: object, inbox: ReplyingInbox, answered: Answere
   };
 }
 
-/** The rules of all mail that an inbox sends into a thread. @returns the first that the body breaks. */
+/** Checks the rules of all mail that an inbox sends into a thread. @returns the first fault, or null */
 export function inboxMailFault(fields: Readonly<Record<string, unknown>>): DraftFault | null {
   const reserved = namesOf(fields['headers']).find((name) => REPLY_HEADERS.has(name.toLowerCase()));
   if (reserved !== undefined) return { field: `headers.${reserved}`, message: 'is set by the service' };
@@ -141,7 +141,7 @@ function fault(found: DraftFault): ReplyParse {
 
 function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }: AnsweredMessage) {
   const replyAddresses = replyTo.length > 0 ? replyTo : [from];
-  const first = direction === 'outbound' ? to : replyAddresses;
+  const answerTo = direction === 'outbound' ? to : replyAddresses;
   const seen = new Set<string>();
   const unseen = (list: readonly string[]): string[] =>
     list.filter((text) => {
@@ -152,15 +152,16 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
       seen.add(address);
       return true;
     });
-  const chosen = unseen(first);
+  const chosen = unseen(answerTo);
   // A message from the inbox to itself has no other address, so the answer goes to the inbox.
-  const answerable = chosen.length > 0 ? chosen : first.filter((text) => parseEmailAddress(text) !== null);
-  // A stranger wrote Reply-To. The inbox's own message names recipients that the customer chose.
+  const answerable = chosen.length > 0 ? chosen : answerTo.filter((text) => parseEmailAddress(text) !== null);
+  // A stranger wrote Reply-To, so few of its addresses get the reply. The customer chose the recipients of the
+  // inbox's own message.
   const toMax = direction === 'outbound' ? answerable.length : LIMITS.replyToAddresses;
   return {
     to: answerable.slice(0, toMax),
     skipped: answerable.slice(toMax),
-    unreadable: first.find((text) => text !== ''),
+    unreadable: answerTo.find((text) => text !== ''), // used only when `to` is empty
     others: unseen(direction === 'outbound' ? cc : [...to, ...cc]),
   };
 }

@@ -78,13 +78,14 @@ export function examplesOfProblems(
   return Object.fromEntries(named.map((name) => [name, { $ref: `#/components/examples/${name}` }]));
 }
 
-function unreadable({ body }: Documented): Answer | undefined {
+/** The route's answer to a body that it cannot read. */
+function answerToUnreadable({ body }: Documented): Answer | undefined {
   return body?.unreadable('is not valid JSON');
 }
 
 /** True when a `validation-failed` lists its faults. Only the send routes do (contract 7.1). */
 function listsFaults(route: Documented): boolean {
-  const answer = unreadable(route);
+  const answer = answerToUnreadable(route);
   return answer?.kind === 'problem' && answer.errors !== undefined;
 }
 
@@ -97,7 +98,7 @@ export function exampleOfText(route: Documented, status: number, required: reado
 
 function answerInText(route: Documented, status: number, required: readonly string[]): Answer | undefined {
   if (status === 413) return route.body?.tooLarge(null);
-  if (status !== 422) return unreadable(route);
+  if (status !== 422) return answerToUnreadable(route);
   if (route.body === replyBody) return notAnObject;
   const [field] = required;
   return field === undefined ? undefined : resourceFieldRule.missing(field);

@@ -23,7 +23,7 @@ const missingInPlainText = (field: string): Answer =>
 /** Replies and forwards use it: a reply has no required field that a refusal could name. */
 export const notAnObject = plainText(422, 'The request body is not an object.');
 
-/** Webhook and domain routes (contract 7.1 and 7.2). */
+/** Webhook and domain routes answer every fault with 422 (contract 7.1 and 7.2). */
 export const resourceFieldRule: FieldRule = {
   missing: missingInPlainText,
   invalid: (detail) => invalid(detail),
@@ -38,7 +38,7 @@ export const suppressionFieldRule: FieldRule = {
   invalid: (detail) => invalid(detail, 400),
 };
 
-/** Topic routes are no exception of contract 7.1. */
+/** Topic routes answer every fault with a problem document of status 400 (contract 7.1). */
 export const topicFieldRule: FieldRule = {
   missing: (field) => invalid(`${field} is required.`, 400),
   invalid: (detail) => invalid(detail, 400),
@@ -48,7 +48,7 @@ export const topicFieldRule: FieldRule = {
 const NAME_LENGTH_MAX = 100;
 
 /**
- * An object that has no other fields than these. Use it where a misspelt field would widen what a request
+ * The schema of an object that has no other fields than those of `shape`. Use it where a misspelt field would widen what a request
  * does. The refusal of an unknown field names the nearest known one.
  *
  * @param noun what the refusal calls a field of the object.

@@ -26,8 +26,8 @@ const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/forward';
 
 /** Answers 202 once the forward is stored, in the thread of its message. */
 export function forward(stores: RouteStores, rules: RouteRules, blobs: BlobReader): Documented<KeyedRoute> {
-  // The files of a message may have 5 MiB in base64. So the API reads those of few messages at a time.
-  const slots = new AccountSlots(COSTLY, null);
+  // The files of a message may have 5 MiB in base64. So the API reads the files of few messages at a time.
+  const slots = new AccountSlots(COSTLY, null); // null: a forward writes no webhook delivery
   return {
     method: 'post',
     path: '/v1/inboxes/:id/threads/:thread/emails/:email/forward',
@@ -90,7 +90,7 @@ async function forwardNow(
     inbox,
     thread,
     draft,
-    skipped: [],
+    skipped: [], // only a reply skips addresses
     messages: 1, // it counts once: the customer names the recipients, not a stranger
     route: ROUTE,
   });
@@ -102,7 +102,7 @@ interface ReadableFile extends ForwardedFile {
 }
 
 /**
- * The files of a received or a sent message. Their contents are read one by one.
+ * The files of a received or a sent message: the form of its id says which. Their contents are read one by one.
  *
  * @returns null when the message is deleted.
  */

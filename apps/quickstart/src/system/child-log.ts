@@ -64,7 +64,7 @@ export class ChildLog {
     return new Promise((resolve) => this.#output.end(() => resolve()));
   }
 
-  /** Does nothing after an error, such as a full disk, and after `close`. */
+  /** Does nothing after an error of the file, such as a full disk, and after `close`. */
   #write(line: string): void {
     if (this.#output.writable) this.#output.write(`${line}\n`);
   }

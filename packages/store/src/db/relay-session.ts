@@ -16,9 +16,9 @@ export interface RelaySessionOptions extends Pick<
   readonly onLock: (isHeld: boolean) => void;
   /** This relay has the lock: it is the active one. */
   readonly onActive: () => void;
-  /** Another relay has the lock. */
+  /** This relay is no longer the active one: it gave the lock away, or another relay has it. */
   readonly onStandby: () => void;
-  /** Receives wake-ups. After each connect it receives one that asks for a sweep. */
+  /** Receives wake-ups. When a session gets the lock, the first wake-up asks for a sweep. */
   readonly onWakeUp: (wakeUp: ParsedWakeUp) => void;
 }
 
@@ -27,6 +27,7 @@ const [ACTIVE, ABLE] = [0, 1];
 
 const isHeld = (lock: number): string => `exists (select ${holdersOf(LOCK_CLASSES.activeRelay, lock)})`;
 
+/** $1: this relay can work. If no relay can, any relay may have the lock. */
 const LOCK = `
   select case when $1 or not ${isHeld(ABLE)}
     then pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) else false end as mine`;
@@ -37,22 +38,22 @@ const IS_ACTIVE = `select ${isHeld(ACTIVE)} as active`;
 
 const ASK_EVERY_MS = 1_000;
 /**
- * Postgres ends a session that is silent for this long, and its lock. The relay is frozen, or its machine is
- * gone.
+ * Postgres ends a session that is silent for this long, and its lock. The session's relay is frozen, or its
+ * machine is gone.
  */
 const SILENT_MS = 5_000;
 /**
- * An active relay whose session broke keeps working while it asks for the lock. For `SILENT_MS`, its own
- * broken session may still hold it.
+ * An active relay whose session broke keeps working while it asks for the lock, so many times. For `SILENT_MS`,
+ * its own broken session may still hold the lock.
  */
 const REFUSALS_MAX = 7;
-/** All relays may lose a queue for some seconds. Then none has to take over from another. */
+/** An active relay without its queue keeps the lock for so many checks: all relays may lose a queue briefly. */
 const UNABLE_MAX = 10;
 
 /**
  * The relay's own session. It holds the lock of the active relay, and listens for wake-ups. A relay without
  * the lock asks for it every second, and hears no wake-ups. An active relay that loses its queue gives the
- * lock to one that has it.
+ * lock to a relay that reaches the queue.
  *
  * Two relays may be active for some seconds. Then passes run twice, but a claim leases a row to one relay.
  */
@@ -75,7 +76,7 @@ export function createRelaySession({
     timesUnable = isAble ? 0 : timesUnable + 1;
     if (client === listening) {
       if (timesUnable < UNABLE_MAX) await client.query('select 1');
-      else await giveToAnother(client);
+      else await giveLockAway(client);
       return;
     }
     const { rows } = await client.query<{ mine: boolean }>(LOCK, [isAble]);
@@ -100,10 +101,10 @@ export function createRelaySession({
   }
 
   /**
-   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows. It
-   * hears no wake-ups.
+   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows, which
+   * hears no wake-ups until it gets the lock.
    */
-  async function giveToAnother(client: Client): Promise<void> {
+  async function giveLockAway(client: Client): Promise<void> {
     const { rows } = await client.query<{ able: boolean }>(IS_ABLE);
     if (rows[0]?.able !== true) return;
     standBy();
@@ -139,7 +140,7 @@ function ableLock(canWork: () => boolean): (client: Client) => Promise<boolean> 
   };
 }
 
-/** Whether a relay is the active one. It is false for some seconds while another relay takes over. */
+/** Whether any relay is active. It is false for some seconds while another relay takes over. */
 export async function relayIsActive(pool: Pool): Promise<boolean> {
   const { rows } = await queryOn<{ active: boolean }>(pool, IS_ACTIVE, []);
   return rows[0]?.active === true;

@@ -62,10 +62,10 @@ export type Session = Pick<Client, 'query' | 'connection'>;
 
 /**
  * Each error of `connect` is a StoreUnavailableError: a refused login, TLS, a full pooler. No statement has
- * run, and an operator may repair it while the process runs.
+ * run, and an operator may repair the cause while the process runs.
  */
 export class SessionClient extends Client {
-  #missingFile: unknown;
+  #missingFileError: unknown;
 
   /**
    * pg's constructor throws when a file is missing that the URL names (`sslrootcert`). pg-pool calls it in
@@ -76,7 +76,7 @@ export class SessionClient extends Client {
       super(config);
     } catch (error) {
       super();
-      this.#missingFile = error;
+      this.#missingFileError = error;
     }
   }
 
@@ -89,8 +89,8 @@ export class SessionClient extends Client {
       });
     }
     const done = (error: unknown) => callback(error === null ? null : new StoreUnavailableError(error));
-    if (this.#missingFile === undefined) super.connect(done);
-    else process.nextTick(done, this.#missingFile);
+    if (this.#missingFileError === undefined) super.connect(done);
+    else process.nextTick(done, this.#missingFileError);
     return undefined;
   }
 }

@@ -41,7 +41,7 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
   const pool: Pool = createPool({ ...options, size: 1, durableCommits: false });
   const webhooks = new Set<WebhookId>();
   const words = new Set<string>();
-  let sender: Promise<void> | null = null;
+  let sending: Promise<void> | null = null;
   let sentAtMs = -Infinity;
 
   async function sendAll(): Promise<void> {
@@ -63,17 +63,17 @@ export function createWakeUps(options: Omit<PoolOptions, 'durableCommits' | 'siz
         options.onError(asError(error));
       }
     }
-    sender = null;
+    sending = null;
   }
 
   return {
     send(wakeUp: WakeUp): void {
       for (const id of wakeUp.webhooks) webhooks.add(id);
       if (wakeUp.mail) words.add(MAIL);
-      if (webhooks.size > 0 || words.size > 0) sender ??= sendAll();
+      if (webhooks.size > 0 || words.size > 0) sending ??= sendAll();
     },
     async close(): Promise<void> {
-      await sender;
+      await sending;
       await pool.end();
     },
   };

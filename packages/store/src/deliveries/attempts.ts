@@ -22,7 +22,9 @@ export interface LoggedAttempt {
   readonly attempt: number;
   readonly startedAt: Date;
   readonly durationMs: number;
+  /** null: no answer came. */
   readonly statusCode: number | null;
+  /** null: a 2xx answered. */
   readonly error: string | null;
   /** The first bytes of the answer's body; null when there is none. */
   readonly answer: Buffer | null;

@@ -4,9 +4,9 @@ import { queryOn, runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
 /**
- * Deliveries that are neither done nor given up. In a very large table the counts are estimates. While its
- * pages are full, they are right within a few percent. After a large backlog, few pages have rows: then the
- * estimates may be far off.
+ * Deliveries that are neither done nor given up. In a very large table the counts are estimates. While the
+ * table's pages are full, the estimates are right within a few percent. After a large backlog, few pages have
+ * rows: then they may be far off.
  */
 export interface Outstanding {
   readonly outstanding: number;
@@ -31,8 +31,8 @@ export type DeadLetterCounts = Readonly<Record<DeadLetterReason, number>>;
 
 /**
  * At most 32 MB of the table are read to count its rows: about 150,000 deliveries, in a few dozen
- * milliseconds. A count of all rows takes 0.2 s per million, or 4 s by the index. The relay counts every 15
- * s. If a count took longer than the statement timeout, the gauges would freeze.
+ * milliseconds. A count of all rows takes 0.2 s per million, or 4 s by the index. The relay counts every
+ * 15 s. If a count took longer than the statement timeout, the gauges would freeze.
  */
 const PAGES_READ_MAX = 4_000;
 
@@ -53,6 +53,8 @@ export async function readOutstanding(pool: Pool, pagesReadMax = PAGES_READ_MAX)
 /**
  * The account's deliveries that are neither done nor given up. The account of each sampled webhook is looked
  * up once. An array of the account's webhooks would cost more: Postgres would compare it with each delivery.
+ * `greatest(account_id, '')` is the account, in a form that no index by account serves: so the look-up stays on
+ * the index by id.
  *
  * @param pagesReadMax as for `readOutstanding`.
  */
@@ -117,6 +119,7 @@ const WORKING = `
  * Reads each webhook's oldest 32 deliveries. If all of these were attempted, later ones are missed.
  *
  * $1 seconds, $2 webhooks. Cost: two index descents and 32 rows for each webhook with outstanding deliveries.
+ * `offset 0` makes Postgres look each webhook up by its id (decision 0012).
  */
 const LATE_WEBHOOKS = statement('read-late-webhooks')`${WORKING}
   select w.id as "webhookId", w.endpoint, extract(epoch from now() - late.due_at)::float8 as seconds

@@ -33,12 +33,12 @@ export function textKey(text: string): string {
  * removed with it. The DELETE of a webhook that is locked here waits for the cause, and then finds the
  * deliveries.
  *
- * A webhook is locked only if one of the events in $4 belongs to its domains, which never change: an account
- * may have 10,000 webhooks with one domain each. If $4 has one event, each locked webhook gets it. If no
- * webhook has domains, Postgres does not read those of the events.
+ * A webhook is locked only if one of the events in $4 belongs to its domains: an account may have 10,000
+ * webhooks with one domain each. A webhook's domains never change, so the check needs no lock. If $4 has one
+ * event, each locked webhook gets it. If no webhook has domains, Postgres does not read the events' domains.
  *
  * Guarantee, time: Postgres dates the events, because their times are compared across hosts. The time is that
- * of the statement. So an event is dated after every webhook that gets it, and before its position is given.
+ * of the statement. So an event is dated after the creation of every webhook that gets it, and before its position is given.
  *
  * $1 event ids, $2 account, $3 type, $4 data (JSON text) of each event, $5 subject of a routing rule, or
  * null, $6 recipients of each event (a JSON list). `eventValues` makes these values.
@@ -81,8 +81,8 @@ export function eventCtes(source: string): string {
 }
 
 /**
- * A query for the webhooks to wake, each once. It has each that got deliveries. It may have another one, if
- * the only event of its domains was not written, or is of another account.
+ * A query for the webhooks to wake, each once: every webhook that got a delivery. It may also have a webhook
+ * that got none: the only event of its domains was not written, or is of another account.
  */
 export const WOKEN_WEBHOOKS = 'select m.id from matching m';
 
