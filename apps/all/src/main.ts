@@ -14,10 +14,11 @@ const { config, roles, lifecycle, logger, metrics, onPostgresError } = shared;
 const location = queueLocation(config);
 const connections = openConnections(config, onPostgresError);
 const { database, keyDatabase, limiterConnection, leases, counts, reads, shares } = connections;
-/** The start list of each role. */
+/** The start list of each role that runs. */
 const lists: PartList[] = [];
 let openedQueueWatch: QueueWatch | null = null;
 
+/** Builds a role, and adds its parts to the role's start list. Returns the role's readiness check. */
 const ADD_ROLE: Readonly<Record<Role, () => ReadinessCheck>> = {
   api: () =>
     addApi({
@@ -39,7 +40,7 @@ function shellOf<const R extends Role>(role: R): Shell<R> {
   return shell;
 }
 
-/** Relay and worker share one queue watch. The other roles need none. */
+/** Opens the watch over the queue at the first call. Relay and worker share it. The other roles need none. */
 function queueWatch(): QueueWatch {
   if (openedQueueWatch !== null) return openedQueueWatch;
   openedQueueWatch = openQueueWatch(location, { client: 'queue', logger, metrics });

@@ -43,7 +43,10 @@ export interface ApiConnections {
   readonly storeConnections: number;
   /** Authentication has its own connections, so the work of accounts cannot block it. */
   readonly keyDatabase: Database;
-  /** The limiter uses it without Redis. A charge has 250 ms, so it does not wait for other statements. */
+  /**
+   * The limiter charges requests on this connection when there is no Redis. A charge may take 250 ms, so it
+   * must not wait for other statements.
+   */
   readonly limiterConnection: LimiterOptions['postgres'];
 }
 
@@ -131,7 +134,7 @@ async function addServer(
   return server;
 }
 
-/** `sendingDomains` is null when the mail provider has no domains. */
+/** `sendingDomains` is null when there is no domain provider. */
 async function openSendingDomains(parts: ApiParts, domains: DomainStore, provider: MailProviderName) {
   const { config, database, logger } = parts;
   const domainProvider = await openDomainProvider(parts, provider);
@@ -164,8 +167,8 @@ async function openSendingDomains(parts: ApiParts, domains: DomainStore, provide
 }
 
 /**
- * Only SES has sending domains. Without a region, their routes answer 503. Live mail still needs a verified
- * domain.
+ * Only SES has sending domains. Without a region, the routes of sending domains answer 503. Live mail through
+ * SES still needs a verified domain.
  */
 async function openDomainProvider(
   { config, logger }: ApiParts,

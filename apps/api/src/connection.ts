@@ -10,7 +10,7 @@ import { READ_OFF_BYTES_MAX } from './http/unread-body.ts';
 
 /* `apps/api/ARCHITECTURE.md` says what each of these limits is for. */
 
-/** `server.ts` has their values. */
+/** In milliseconds. `server.ts` has the values. */
 interface ConnectionTimeouts {
   readonly keepAliveTimeout: number;
   readonly stalledTimeout: number;
@@ -59,7 +59,7 @@ export class Connection {
   #isUnused = false;
   /** `socket.bytesRead` at the last answer. */
   #bytesAnswered: number;
-  /** Node's own. They let a long answer continue. */
+  /** Node's own listeners of `drain`. They let a long answer continue. */
   readonly #drainListeners: readonly (() => void)[];
 
   constructor(socket: Socket, address: string | null, serve: RequestListener, timeouts: ConnectionTimeouts) {
@@ -79,7 +79,7 @@ export class Connection {
 
   /**
    * True while no byte has arrived since the last answer. Node sets no further time limit for the headers of
-   * an unused connection. So its bytes do not make it busy.
+   * an unused connection. So bytes that are no request leave it idle.
    */
   get isIdle(): boolean {
     return this.#isUnused || (this.#current === null && this.#socket.bytesRead === this.#bytesAnswered);
@@ -104,8 +104,8 @@ export class Connection {
   }
 
   /**
-   * Ends the connection after a CONNECT. A request in flight keeps its own answer. Node has removed its
-   * listeners from the socket. A long answer needs those for `drain`.
+   * Ends the connection after a CONNECT. A request in flight keeps its own answer. Node has removed its own
+   * listeners from the socket. A long answer needs Node's listeners of `drain`, so they are put back.
    */
   refuseTunnel(): void {
     if (!this.#endAfterAnswer()) {
@@ -132,12 +132,12 @@ export class Connection {
   }
 
   /**
-   * Ends the connection after bytes that Node could not parse. A request in flight keeps its own answer: an
+   * Ends the connection after bytes that Node could not parse, or after a time limit of Node. A request in flight keeps its own answer: an
    * error must not hide what the request has done. Node may call this several times for one connection.
    */
   fail({ code = '' }: NodeJS.ErrnoException): void {
     if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped
-    // Node's time for a first head begins with the connection. Proxies open connections in advance.
+    // Proxies open connections in advance, but Node's time for a first head begins with the connection.
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && this.#socket.bytesRead === 0) {
       this.#isUnused = true;
       this.#socket.setTimeout(this.#timeouts.keepAliveTimeout);
@@ -208,7 +208,7 @@ function closeInTwoSteps(socket: Socket, timeoutMs: number): void {
   };
 }
 
-/** The socket destroys itself when both sides have ended. */
+/** Drops the bytes that still arrive. The socket destroys itself when both sides have ended. */
 function discardInput(socket: Socket, timeoutMs: number): void {
   let bytes = 0;
   socket.removeAllListeners('data'); // the HTTP parser listens no more: no further request is served

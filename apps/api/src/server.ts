@@ -78,8 +78,8 @@ export class ApiServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Accepts no more connections. Requests in flight have `deadlineMs` to finish; then it cuts the rest. */
-  async stop(deadlineMs: number): Promise<void> {
+  /** Accepts no more connections. Requests in flight have `remainingMs` to finish; then it cuts the rest. */
+  async stop(remainingMs: number): Promise<void> {
     this.#stopping = true;
     for (const [socket, connection] of this.#connections) {
       // Node does not count a connection as idle before its first byte.
@@ -89,7 +89,7 @@ export class ApiServer {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await within(
       () => closed,
-      deadlineMs,
+      remainingMs,
       () => {
         // Node's `closeAllConnections` knows no connection that had a CONNECT.
         for (const socket of this.#connections.keys()) socket.destroy();
@@ -169,7 +169,7 @@ function createBareServer(timeouts: typeof TIMEOUTS): Server {
 }
 
 /**
- * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after it. We
+ * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after the request. We
  * close the connection; otherwise the client waits forever for the answer to its next request.
  */
 function asksToUpgrade({ headers }: IncomingMessage): boolean {

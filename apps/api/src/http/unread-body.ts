@@ -13,10 +13,10 @@ const READ_OFF_TIMEOUT_MS = 10_000;
 
 /**
  * True when we must read the rest of the body ourselves. Node reads any rest after the answer, but only on a
- * connection that stays open. We leave bodies of up to 64 KiB to it.
+ * connection that stays open. There we leave bodies with a declared length of up to 64 KiB to Node.
  */
 export function hasUnreadBody(request: IncomingMessage, response: ServerResponse): boolean {
-  if (contextOf(response).awaitsContinue || bodyFault(request) !== null) return false; // no more arrives
+  if (contextOf(response).awaitsContinue || bodyFault(request) !== null) return false; // no more bytes arrive
   const bytes = declaredBytes(request);
   return !request.complete && (bytes === null || bytes > LIMITS.bodyBytes || !response.shouldKeepAlive);
 }

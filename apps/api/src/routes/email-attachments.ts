@@ -37,7 +37,10 @@ const emailAttachmentFields = {
   content_id: text.exactOptional(),
   ...link.shape,
 };
-/** An attachment of sent or received mail, in the shape of Resend. `messages.ts` has a shape of our own. */
+/**
+ * An attachment of sent or received mail, in the shape of Resend. `messages.ts` shows attachments of received mail
+ * in a shape of our own.
+ */
 export const emailAttachmentEntry = z.object(emailAttachmentFields);
 export const emailAttachmentPage = pageOf(emailAttachmentEntry).meta({ id: 'EmailAttachmentPage' });
 export const oneEmailAttachment = z
@@ -113,9 +116,9 @@ interface SentFile extends ListedAttachment {
 async function attachmentsOf(
   emails: EmailStore,
   reader: MailReader,
-  written: string,
+  idText: string,
 ): Promise<SentFile[] | null> {
-  const emailId = parseId('email', written);
+  const emailId = parseId('email', idText);
   if (emailId === null) return null;
   const files = await emails.attachments(reader, emailId);
   if (files === null) return null;

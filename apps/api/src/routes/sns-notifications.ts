@@ -26,8 +26,8 @@ export interface SnsRouteParts {
   readonly metrics: Pick<Metrics<'api'>, 'providerNotifications'>;
 }
 
-/** The outcome of a request from SNS. */
-interface Taken {
+/** The outcome of one request from SNS. */
+interface Outcome {
   /** The label of the metric. */
   readonly result: string;
   /** SNS sends the message again only after a 5xx. */
@@ -43,7 +43,7 @@ interface Taken {
 const UNWELCOME = new Set(['unsubscribed', 'bucket_refused']);
 
 const received = z.object({ received: z.literal(true) }).meta({ id: 'Received' });
-const TAKEN = json<AnswerOf<typeof received>>(200, { received: true });
+const ACCEPTED = json<AnswerOf<typeof received>>(200, { received: true });
 
 /**
  * Takes the reports of SES and the mail that SES received, as SNS posts them.
@@ -74,7 +74,7 @@ export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
       refusals: ['400 validation-failed'],
     },
     async handle({ body, requestId }) {
-      const log = (level: 'info' | 'warn', result: string, fields: Taken['fields']): void => {
+      const log = (level: 'info' | 'warn', result: string, fields: Outcome['fields']): void => {
         parts.metrics.providerNotifications.inc({ result });
         parts.logger[level]('provider notification', { result, request_id: requestId, ...fields });
       };
@@ -100,7 +100,7 @@ export function receiveSns(parts: SnsRouteParts): Documented<KeylessRoute> {
   };
 }
 
-function refused({ kind, why }: Exclude<SnsReception, { kind: 'authentic' }>): Taken {
+function refused({ kind, why }: Exclude<SnsReception, { kind: 'authentic' }>): Outcome {
   return {
     result: kind,
     answer: kind === 'unavailable' ? comeAgain : notBelieved,
@@ -108,13 +108,13 @@ function refused({ kind, why }: Exclude<SnsReception, { kind: 'authentic' }>): T
   };
 }
 
-async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Taken> {
+async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Outcome> {
   switch (envelope.Type) {
     case 'Notification':
       return takeNotification(envelope, parts);
     case 'SubscriptionConfirmation': {
       const confirmation = await confirmSubscription(envelope, parts.sns.get);
-      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: TAKEN, fields: {} };
+      if (confirmation.kind === 'confirmed') return { result: 'confirmed', answer: ACCEPTED, fields: {} };
       const isFinal = confirmation.kind === 'refused';
       return {
         result: isFinal ? 'confirmation_refused' : 'unavailable',
@@ -124,22 +124,22 @@ async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Taken>
     }
     case 'UnsubscribeConfirmation':
       // A request to its SubscribeURL would subscribe again. Only the operator may decide that.
-      return { result: 'unsubscribed', answer: TAKEN, fields: {} };
+      return { result: 'unsubscribed', answer: ACCEPTED, fields: {} };
   }
 }
 
 async function takeNotification(
   { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
   parts: SnsRouteParts,
-): Promise<Taken> {
-  const mail = readReceivedMail(text);
+): Promise<Outcome> {
+  const mail = readReceivedMail(text); // null: the notification is not about received mail
   if (mail?.kind === 'received') return takeReceived(mail.mail, messageId, parts);
   const reading = mail ?? readSesNotification(text, publishedAt);
   if (reading.kind === 'ignored') {
-    return { result: 'ignored', answer: TAKEN, fields: { reason: reading.why } };
+    return { result: 'ignored', answer: ACCEPTED, fields: { reason: reading.why } };
   }
   const outcome = await parts.notifications.record({ ...reading, messageId });
-  return { result: outcome.replaceAll('-', '_'), answer: TAKEN, fields: { type: reading.event.type } };
+  return { result: outcome.replaceAll('-', '_'), answer: ACCEPTED, fields: { type: reading.event.type } };
 }
 
 /** Stores the place of mail that SES received. An inbound process fetches it from there. */
@@ -147,12 +147,12 @@ async function takeReceived(
   mail: SesMail,
   notificationId: string,
   { sesMail, sns }: SnsRouteParts,
-): Promise<Taken> {
+): Promise<Outcome> {
   const { location, providerMessageId: ses_message_id } = mail;
   if (location.kind === 'object' && !sns.mailBuckets.has(location.bucket)) {
     const reason = 'the bucket is not one of INBOUND_S3_BUCKETS';
-    return { result: 'bucket_refused', answer: TAKEN, fields: { ses_message_id, reason } };
+    return { result: 'bucket_refused', answer: ACCEPTED, fields: { ses_message_id, reason } };
   }
   const added = await sesMail.add(notificationId, mail);
-  return { result: added ? 'received' : 'repeated', answer: TAKEN, fields: { ses_message_id } };
+  return { result: added ? 'received' : 'repeated', answer: ACCEPTED, fields: { ses_message_id } };
 }

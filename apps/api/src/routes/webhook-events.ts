@@ -75,11 +75,11 @@ function listWebhookEvents(events: WebhookEventStore): Documented<KeyedRoute> {
       success: { status: 200, body: webhookEventPage },
       refusals: ['not-found', 'validation-failed'],
     },
-    async handle({ key: { accountId }, id: written, query }) {
+    async handle({ key: { accountId }, id: idText, query }) {
       const parsed = parseQuery(query, webhookEventQuery);
       if (!parsed.ok) return parsed.refusal;
       const { after, limit, email_id: emailId, ...filter } = parsed.fields;
-      const webhookId = parseId('webhook', written);
+      const webhookId = parseId('webhook', idText);
       if (webhookId === null) return noSuch('webhook');
       const page = await events.list(accountId, webhookId, { ...filter, emailId }, { after, limit });
       if (page === 'no webhook') return noSuch('webhook');

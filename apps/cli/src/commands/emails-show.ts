@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { LISTED_MAX, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** `emails show`: shows a sent message without its text, and its events. */
+/** `emails show`: shows a sent message without its text, and its newest events. */
 export function addEmailsShow(emails: Command, io: Io): void {
   emails
     .command('show')
@@ -32,7 +32,7 @@ export function addEmailsShow(emails: Command, io: Io): void {
             ),
           ]);
         },
-        { indexesOnly: true },
+        { plans: 'once' }, // index scans only: the tables are large
       );
     });
 }

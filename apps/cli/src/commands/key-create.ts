@@ -24,7 +24,7 @@ interface Options extends ActorOptions {
   readonly json?: true;
 }
 
-/** The highest value of KEY_RATE_LIMIT_PER_MINUTE, too. */
+/** The setting KEY_RATE_LIMIT_PER_MINUTE has the same maximum. */
 const RATE_LIMIT_MAX = 1_000_000;
 
 /** `key create`: prints a key once. Only its SHA-256 is stored. */

@@ -14,7 +14,7 @@ export interface Actor {
   readonly kind: 'cli' | 'key' | 'console';
   /** The id of an API key, or the name of a person. */
   readonly name: string;
-  /** Email addresses are removed. An erasure does not delete audit entries. */
+  /** Email addresses are removed, because an erasure does not delete audit entries. */
   readonly note?: string | undefined;
 }
 
@@ -97,10 +97,10 @@ interface Position {
   readonly id: string;
 }
 
-/** Before every entry of a list. */
+/** The position before the newest entry. */
 const FIRST: Position = { at: 'infinity', id: '0' };
 
-/** Writes the entry of an action into the action's own transaction. */
+/** Writes the entry of an action. @param tx the action's own transaction, or the connection that has it */
 export async function recordAudit(
   tx: Transaction | Queryable,
   actor: Actor,

@@ -35,7 +35,7 @@ export function lacks(table: string, column: string, value: string): string {
   return `(select true from ${table} other where other.${column} = ${value} limit 1) is null`;
 }
 
-/** The same for the messages of a thread. The order keeps Postgres from another index. */
+/** The same for the messages of a mail thread. The order is that of the index by thread, so Postgres uses it. */
 export function lacksMessages(thread: string): string {
   return `(select true from messages m where m.thread_id = ${thread} order by m.created_at, m.id limit 1) is null`;
 }
@@ -49,8 +49,8 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /**
- * An SQL expression: the time after which the page after `page` starts. Null when `page` has fewer rows than
- * `rows`. Rows that arrive later are left for the next run: they may arrive faster than we read.
+ * An SQL expression: the newest time of `page`, after which the next page starts. Null when `page` is the last
+ * one: it has fewer rows than `rows`. Rows that arrive later are left for the next run: they may arrive faster than we read.
  */
 export function nextStart(age: string, rows: number): string {
   return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;
@@ -88,7 +88,7 @@ async function inStepsByAge(
  * is enough as a cursor.
  *
  * @param drop deletes rows of a page. It returns how many; null when the next step must read the page again.
- * @returns how many.
+ * @returns how many rows were deleted.
  */
 export async function dropPages(
   pool: Pool,
@@ -134,7 +134,7 @@ export function byStatement(text: string) {
  * Deletes rows by age alone. Locked rows are skipped.
  *
  * @param which the table, its age as indexed, and how long rows are kept: an SQL interval.
- * @returns how many.
+ * @returns how many rows were deleted.
  */
 export async function dropAged(
   pool: Pool,

@@ -13,7 +13,7 @@ export interface KeptSessionOptions {
   readonly onConnect: (session: Client) => Promise<void>;
   /** Called every `probeIntervalMs`. By default it runs `select 1`. */
   readonly onProbe?: (session: Client) => Promise<void>;
-  /** Milliseconds (10,000). */
+  /** Default: 10,000. */
   readonly probeIntervalMs?: number;
   readonly onError: (error: Error) => void;
 }
@@ -23,7 +23,7 @@ const RECONNECT_DELAY_MS = 500;
 const ANSWER_TIMEOUT_MS = 5_000;
 /** For an orderly end of the connection. */
 const STOP_TIMEOUT_MS = 1_000;
-/** The kernel takes minutes to give up on a silent server. */
+/** Probes find a silent server. The kernel takes minutes to give up on it. */
 const PROBE_INTERVAL_MS = 10_000;
 
 export type KeptSession = ReturnType<typeof keepSession>;

@@ -66,7 +66,7 @@ export function createDeadLetterStore(db: Database) {
      * The newest first, at most 100 (contract 8). A webhook that is not the account's has none.
      *
      * @param after only letters older than this one.
-     * @returns null when the account has no such dead letter.
+     * @returns null when `after` is not a dead letter of the account.
      */
     async list(
       accountId: AccountId,
@@ -206,7 +206,7 @@ async function listPage(
   );
 }
 
-/** Keeps only the properties that have a value. A replay and Prisma match any value of the others. */
+/** Keeps only the properties that have a value. For an absent property, a replay and Prisma match any value. */
 export function letterFilters({
   type,
   reason,

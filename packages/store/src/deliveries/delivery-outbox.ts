@@ -8,6 +8,7 @@ import { nextWebhook, sweepWebhook, sweepWebhooks } from './sql/sweep-webhooks.t
 /** A webhook to claim for, and how many of its deliveries may be due and in flight at once. */
 export interface ClaimRequest {
   readonly webhookId: WebhookId;
+  /** The webhook's concurrency limit. */
   readonly limit: number;
   /** Rows to read: the larger of `limit` and the deliveries in flight. */
   readonly rowsToRead: number;
@@ -27,6 +28,7 @@ export interface DeliveryPosition {
 }
 
 export interface ClaimLimits {
+  /** Deliveries that are due within this time may be leased before they are due. */
   readonly lookAheadSeconds: number;
   /** Due rows at most for the fast lane. */
   readonly fastRowsMax: number;
@@ -37,7 +39,7 @@ export interface ClaimLimits {
   readonly leaseSeconds: number;
   /** An attempt in flight for longer counts as stuck. */
   readonly stuckAfterSeconds: number;
-  /** Rows that they took are free. The last one died last. */
+  /** The rows that these workers took are free. In the order of their deaths. */
   readonly deadWorkers: readonly DeadWorker[];
 }
 

@@ -36,6 +36,7 @@ export interface TakenDelivery extends HeldDelivery {
   readonly eventType: EventType;
   readonly eventCreatedAt: Date;
   readonly eventData: string;
+  /** What the webhook listens to: the id of its account or of its routing rule. */
   readonly subject: string;
   readonly endpoint: string;
   readonly secret: SealedSecret;
@@ -53,6 +54,7 @@ export interface FinishedAttempt extends HeldDelivery {
   readonly eventType: EventType;
   readonly startedAgoMs: number;
   readonly durationMs: number;
+  /** null: no answer came. */
   readonly statusCode: number | null;
   /** The first bytes of the answer's body; null when there is none. */
   readonly answer: Buffer | null;

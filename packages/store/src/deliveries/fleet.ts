@@ -88,7 +88,7 @@ export interface KnownWorker extends RunningWorker {
 /** A worker that died. Deliveries that it had taken may be taken again. */
 export interface DeadWorker {
   readonly number: number;
-  /** A time on Postgres's clock. */
+  /** By this time the worker had died, on Postgres's clock. */
   readonly diedBefore: string;
 }
 

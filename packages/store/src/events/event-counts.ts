@@ -38,9 +38,10 @@ export interface EventCount {
    */
   readonly domainId: DomainId | null;
   readonly domainName: string | null;
+  /** null in totals and without `byEmail`. */
   readonly emailId: EmailId | null;
   readonly events: number;
-  /** Distinct sent messages among these events. */
+  /** The number of sent messages that these events are about. */
   readonly emails: number;
 }
 
@@ -78,6 +79,7 @@ export function createEventCountStore(db: Database) {
       ];
       try {
         const rows = await runOn<EventCount & { readonly isWhole: boolean }>(db.pool, countEvents, values);
+        // `isWhole` is false when the range has more events than the statement reads.
         if (rows.some(({ isWhole }) => !isWhole)) return { kind: 'too-many' };
         // The last row has no events: it only says whether the range was small enough.
         return { kind: 'counted', counts: rows.filter(({ events }) => events > 0) };

@@ -8,27 +8,31 @@ import { sinceEvent } from './sql/webhook-events.ts';
 export interface EventSummary {
   readonly eventId: EventId;
   /**
-   * The recipients that the event names. `email.sent` and `email.failed` have those of their mail while it is
-   * stored.
+   * The recipients that the event names. `email.sent` and `email.failed` name none: these have the recipients
+   * of the stored mail, or none when the mail is no longer stored.
    */
   readonly recipients: readonly string[];
-  /** The result of the last attempt; both null when there is none. */
+  /** The status of the last attempt at the webhook. null: no answer came, or there was no attempt. */
   readonly lastStatus: number | null;
+  /** The error of that attempt. null: a 2xx answered, or there was no attempt. */
   readonly lastError: string | null;
 }
 
-/** $1 webhook, $2 events. The webhook is named in the form of `attempts_of_event_at_webhook`. */
+/**
+ * $1 webhook, $2 events. `greatest(webhook_id, '')` is the webhook, written as in the index
+ * `attempts_of_event_at_webhook`, so that Postgres uses that index.
+ */
 const SUMMARIZE = statement('summarize-events')`
     select e.id as "eventId",
            coalesce((
-             select array_agg(name) from json_array_elements_text(
+             select array_agg(address) from json_array_elements_text(
                case when e.type like 'message.%' then e.data::json -> 'received_for'
                     when e.type in ('email.sent', 'email.failed') then (
                       select to_json(m.to_addresses || m.cc_addresses || m.bcc_addresses)
                       from emails m where m.id = e.data::json ->> 'email_id')
                     when e.type = 'email.unsubscribed' then json_build_array(e.data::json -> 'to')
                     when json_typeof(e.data::json -> 'recipients') = 'array' then e.data::json -> 'recipients'
-                    else '[]' end) name), '{}') as recipients,
+                    else '[]' end) address), '{}') as recipients,
            a.status as "lastStatus", a.error as "lastError"
     from unnest($2::text[]) asked (id)
     join events e on e.id = asked.id

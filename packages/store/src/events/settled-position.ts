@@ -4,7 +4,7 @@ import { holdersOf, LOCK_CLASSES } from '../db/advisory-locks.ts';
 import { queryOn } from '../db/database.ts';
 import { StoreUnavailableError } from '../db/errors.ts';
 
-/** How long a request waits for transactions that record events. They take milliseconds. */
+/** How long a request waits for transactions that record events. Such a transaction takes milliseconds. */
 const WAIT_MS_MAX = 1_000;
 const PAUSE_MS_MAX = 50;
 
@@ -16,7 +16,7 @@ interface Mark {
 
 const LAST_POSITION = `select coalesce(pg_sequence_last_value('event_positions'), 0)::text as position`;
 
-/** The open transactions that recorded an event. Each holds the lock in the default of `events.position`. */
+/** The open transactions that recorded an event. The default of `events.position` takes this lock. */
 const WRITERS = `select l.virtualtransaction as id ${holdersOf(LOCK_CLASSES.eventPositions, 0)}`;
 
 /**

@@ -9,7 +9,7 @@ import { findMessageById, findMessagesByAddress, findMessagesByMessageId } from 
 /** A Message-ID without brackets, or the address of the sender or a recipient. */
 export type MessageSearch = { readonly messageId: string } | { readonly address: string };
 
-/** A message's place, state, addresses and subject, without its text. */
+/** A message without its text: where it is stored, its state, addresses and subject. */
 export type FoundMessage = Pick<
   ReceivedMessage,
   | 'id'
@@ -56,7 +56,7 @@ export async function findMessages(
       ]);
 }
 
-/** @returns null when it is deleted. */
+/** @returns null when there is no such message, or no longer. */
 export async function findMessage(
   { pool }: Pick<Database, 'pool'>,
   id: MessageId,

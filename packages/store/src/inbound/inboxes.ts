@@ -52,7 +52,7 @@ export type InboxCreation =
 export interface InboxRules {
   /** Every account may have inboxes on these domains. */
   readonly sharedDomains: readonly string[];
-  /** The local parts that no account may have on them. */
+  /** The local parts that no account may have on the shared domains. */
   readonly reservedNames: readonly string[];
   /** The maximum number of inboxes of an account, live and test together. */
   readonly perAccountMax: number;
@@ -219,7 +219,7 @@ export async function setPostmaster(db: Database, id: InboxId, by: Actor): Promi
   });
 }
 
-/** @returns null when no inbox is named. @throws StoreUnavailableError */
+/** @returns null when no inbox gets the mail to `postmaster`. @throws StoreUnavailableError */
 export async function postmasterInbox({ pool }: Pick<Database, 'pool'>): Promise<InboxId | null> {
   const { rows } = await queryOn<{ id: InboxId }>(pool, 'select id from inboxes where postmaster');
   return rows[0]?.id ?? null;

@@ -13,11 +13,11 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
 
 /**
  * Leases the deliveries of these webhooks that are due within the look-ahead, and reports what it saw of each
- * webhook. So the claim is also the scan.
+ * webhook. So the relay learns what is due and in flight from its claims.
  *
- * Guarantee, concurrency limit: only rows among a webhook's oldest are leased, as many as its limit. Rows
- * with a lease count, too. Deliveries that were leased before they were due may exceed it when they become
- * due. A removed webhook gets nothing, and no report.
+ * Guarantee, concurrency limit: only a webhook's oldest rows may be leased, as many as its limit. Rows that
+ * have a lease already count, too. Deliveries that were leased before they were due may exceed the limit when
+ * they become due. A removed webhook gets nothing, and no report.
  *
  * Guarantee, fairness: the account with fewer deliveries in flight comes first. Within an account, the first
  * row of each webhook comes before the second row of any. Ties keep the caller's order. A full lane keeps no
@@ -30,14 +30,14 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * than the lease still matches, and newer rows do not overtake it. The second job costs one failed take.
  *
  * The statement finds its rows again by `ctid`, because an index descent per id would cost more. A row that
- * another session updates meanwhile has a new `ctid`: it is left for the next claim. Connections with
- * `plans: 'once'` allow nested loops only, because a hash join would read the whole backlog. The index by
- * due time has `greatest(d.id, 0)` instead of the id (decision 0012).
+ * another session updates meanwhile has a new `ctid`: it is left for the next claim. The relay's connections
+ * allow nested loops only, because a hash join would read the whole backlog (decision 0012). The index by due
+ * time has `greatest(d.id, 0)` instead of the id (decision 0012).
  *
  * Rows before a webhook's low-water mark are neither read nor counted (decision 0016).
  *
  * By webhook:
- * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether it uses the slow lane
+ * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether the webhook uses the slow lane
  * - $5 due times and $6 ids of the low-water marks, or nulls; $7 deliveries in flight of its account
  *
  * For all:

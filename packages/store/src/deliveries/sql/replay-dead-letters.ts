@@ -32,7 +32,8 @@ const takeLetters = (chosen: string): string => `
  * DELETE that is running is waited for, and then there is nothing to replay. A webhook that is marked as
  * removed has nothing to replay.
  *
- * The delivery keeps the last status that the endpoint answered. The next letter shows it, too (2.4).
+ * The delivery keeps the last status that the endpoint answered. If the delivery becomes a dead letter again,
+ * that letter shows the status, too (contract 2.4).
  *
  * $1 account, $2 dead-letter id. Returns the letter; no row when it or its webhook is gone.
  */
@@ -61,8 +62,8 @@ export type ReplayFilters = {
 };
 
 /**
- * The condition of dead letters `d`. $3 and $4: the time and the id of the first one that is too new. $6 and
- * $7: the time of the first one that is wanted, and of the first one that is not.
+ * The condition of dead letters `d`: made before the letter with time $3 and id $4, at time $6 or later, and
+ * before time $7.
  *
  * @param from the number of the first filter's parameter
  */
@@ -79,7 +80,7 @@ function nameOf(name: string, filters: ReplayFilters): string {
 }
 
 /** The CTEs that take at most $5 dead letters of webhook $2 of account $1 and queue their events. */
-function replayed(wanted: string, queued: string): string {
+function replayed(wanted: string, insertDeliveries: string): string {
   return `
     replayable as materialized (
       select w.id from webhooks w where w.id = $2 and w.account_id = $1 and w.removed_at is null for key share of w
@@ -91,7 +92,7 @@ function replayed(wanted: string, queued: string): string {
       limit $5
       for update of d skip locked
     ),${takeLetters('select id from chosen')},
-    queued as (${queued}
+    queued as (${insertDeliveries}
       returning id
     )`;
 }
@@ -106,9 +107,8 @@ function replayed(wanted: string, queued: string): string {
  * index, and the remaining ones are counted there. Each set of filters has its own statement: for a condition
  * that may be absent, Postgres would read the row.
  *
- * $1 account, $2 webhook, $3 and $4 the time and the id of the first letter that is not replayed, $5 letters
- * at most, $6 and $7 the time of the first letter that is replayed and of the first one that is not, $8 and
- * following: a value for each filter.
+ * $1 account, $2 webhook, $5 letters at most. The letters were made before the one with time $3 and id $4, at
+ * time $6 or later, and before time $7. $8 and following: a value for each filter.
  * Returns how many letters were replayed, how many matching ones remain, and the times of the oldest and the
  * newest that were replayed; no row when the account has no such webhook.
  */
@@ -129,10 +129,11 @@ export function replayDeadLetters(filters: ReplayFilters): Statement {
 }
 
 /**
- * Replays dead letters as above, as a step of a recovery. Their due times are spread at its rate.
+ * Replays dead letters as above, as a step of a recovery. The due times are spread at the recovery's rate.
  *
- * $1 to $7 as above, $8 recovery, $9 its rate, $10 and following: a value for each filter. Returns how many
- * were queued, and whether these were the last: no other one matches, not even a locked one.
+ * $1 to $7 as above, $8 recovery, $9 its rate in deliveries per second, $10 and following: a value for each
+ * filter. Returns how many were queued, and whether these were the last: no other letter matches, not even a
+ * locked one.
  */
 export function recoverDeadLetters(filters: ReplayFilters): Statement {
   const wanted = matching(filters, 10);
@@ -151,7 +152,7 @@ export function recoverDeadLetters(filters: ReplayFilters): Statement {
             order by d.created_at, d.id limit 1) is null as "isLast"`;
 }
 
-/** Counts what a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
+/** Counts the letters that a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
 export function countReplayable(filters: ReplayFilters): Statement {
   return statement(nameOf('count-dead-letters', filters))`
     select count(*)::int as matched, min(x.created_at) as oldest, max(x.created_at) as newest

@@ -4,15 +4,19 @@ import type { Statement } from '../../db/statement.ts';
 import { isOfAddress } from '../../mail/sql/find-emails.ts';
 import { emailIdOf, isOfEmail } from './list-events.ts';
 
-/** A condition: the event `e` is about this received message. Written as in the index `events_of_message`. */
+/**
+ * A condition: the event `e` is about this received message. Written as in the index `events_of_message`: the id
+ * begins at character 27 and has 30 characters.
+ */
 const isOfMessage = (messageId: string): string =>
   `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30) = ${messageId}`;
 
 /**
- * $2 types, $8 account or null, $3 to $6 as in `IN_RANGE`.
+ * $2 types, $8 account or null, $3 and $4 the positions after and up to which, $5 and $6 the times from and
+ * before which.
  *
- * Inside of coalesce, Postgres uses no index for a condition, and expects every second row to fit. Otherwise
- * it expects next to none, and reads and sorts all events of an address instead of the newest.
+ * For conditions inside of coalesce, Postgres uses no index, and expects every second row to fit. Without
+ * coalesce it expects hardly any, and reads and sorts all events of an address instead of the newest.
  */
 const FITS = `e.position is not null and e.position > $3::bigint and e.position <= $4::bigint
         and coalesce(e.type = any ($2::text[]) and ($8::text is null or e.account_id = $8)
@@ -21,10 +25,10 @@ const FITS = `e.position is not null and e.position > $3::bigint and e.position 
 /**
  * Finds the newest events of any account.
  *
- * $1 a list of what they are found by, each once, $2 to $6 and $8 as in `FITS`, $7 rows at most. Returns no
- * data.
+ * $1 ids of emails, of messages or of accounts, each once; $2 to $6 and $8 as in `FITS`, $7 rows at most.
+ * Returns the events without their `data`.
  *
- * @param found a query that reads the newest $7 rows of `events` for each `g.value`, or for each of its types
+ * @param found a query that reads the newest $7 rows of `events` for one id, `g.value`; or $7 rows of each type
  */
 function find(name: string, found: string): Statement {
   return statement(name)`
@@ -46,7 +50,10 @@ export const findEventsOfMessages = find(
   'find-events-of-messages',
   `select * from events e where ${isOfMessage('g.value')} and ${FITS} order by e.position desc limit $7`,
 );
-/** $1 accounts, $9 the recipient. Read by type, as `byRecipient`. */
+/**
+ * $1 accounts, $9 the recipient. Reads the newest events of each type, because the indexes name the type before
+ * the position. `events` has an event's first recipient, and `event_recipients` has the further ones.
+ */
 export const findEventsOfRecipient = find(
   'find-events-of-recipient',
   `select u.* from unnest($2::text[]) t (type)
@@ -65,8 +72,8 @@ export const findEventsOfRecipient = find(
 
 /**
  * Finds the accounts that may have events about an address: they sent it mail, suppress it, or receive its
- * mail. $1 the address, $2 messages to it that are looked at, at most, $3 as `inboundAddress` writes it, or
- * null. Returns at most $2 accounts.
+ * mail. $1 the address, $2 the maximum number of messages to read, $3 the address as `inboundAddress` writes it,
+ * or null. Returns at most $2 accounts.
  */
 export const findAccountsOfAddress = statement('find-accounts-of-address')`
     select e.account_id as id
