@@ -132,8 +132,9 @@ export class Connection {
   }
 
   /**
-   * Ends the connection after bytes that Node could not parse, or after a time limit of Node. A request in flight keeps its own answer: an
-   * error must not hide what the request has done. Node may call this several times for one connection.
+   * Ends the connection after bytes that Node could not parse, or after a time limit of Node. A request in
+   * flight keeps its own answer: an error must not hide what the request has done. Node may call this several
+   * times for one connection.
    */
   fail({ code = '' }: NodeJS.ErrnoException): void {
     if (this.#socket.writableEnded) return; // the last answer is sent, and later bytes are dropped

@@ -169,8 +169,8 @@ function createBareServer(timeouts: typeof TIMEOUTS): Server {
 }
 
 /**
- * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after the request. We
- * close the connection; otherwise the client waits forever for the answer to its next request.
+ * The API offers no upgrade. Node serves such a request, but drops the bytes that it has read after the
+ * request. We close the connection; otherwise the client waits forever for the answer to its next request.
  */
 function asksToUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /(?:^|[\s,])upgrade(?:$|[\s,])/i.test(headers.connection ?? '');

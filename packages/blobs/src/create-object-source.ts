@@ -11,8 +11,8 @@ export interface ObjectSourceOptions {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Makes a source of objects in S3. The AWS SDK finds credentials and region itself. The SDK is loaded when the
- * first object is read.
+ * Makes a source of objects in S3. The AWS SDK finds credentials and region itself. The SDK is loaded when
+ * the first object is read.
  *
  * The credentials need s3:GetObject and s3:ListBucket. Without s3:ListBucket, S3 answers 403 for a missing
  * object.

@@ -155,8 +155,8 @@ function recipientsOf(inbox: ReplyingInbox, { direction, from, to, cc, replyTo }
   const chosen = unseen(answerTo);
   // A message from the inbox to itself has no other address, so the answer goes to the inbox.
   const answerable = chosen.length > 0 ? chosen : answerTo.filter((text) => parseEmailAddress(text) !== null);
-  // A stranger wrote Reply-To, so few of its addresses get the reply. The customer chose the recipients of the
-  // inbox's own message.
+  // A stranger wrote Reply-To, so few of its addresses get the reply. The customer chose the recipients of
+  // the inbox's own message.
   const toMax = direction === 'outbound' ? answerable.length : LIMITS.replyToAddresses;
   return {
     to: answerable.slice(0, toMax),

@@ -5,7 +5,7 @@ import { KeyedQueue, Semaphore } from '@postrider/limits';
 
 /** Limits the deliveries that an account writes through routes without a rate limit. */
 export interface DeliveryLimits {
-  /** On average. */
+  /** Deliveries per second, on average. */
   readonly perSecond: number;
   readonly outstandingMax: number;
   /** Counts the account's deliveries that are neither done nor given up; an estimate in a large table. */
@@ -37,7 +37,7 @@ const SLOTS_PER_CLIENT_SLOT = 4;
 
 /** The outstanding deliveries are counted again when an account has written 1/100 of `outstandingMax`. */
 const COUNTS_PER_LIMIT = 100;
-/** Pause before the next count, while there are too many or a count fails. */
+/** Pause before the next count, while too many deliveries are outstanding or a count fails. */
 const RECOUNT_MS = 1_000;
 /** After so many failed counts in a row, the account may write until its next count is due. */
 const FAILED_COUNTS_MAX = 5;
@@ -48,7 +48,7 @@ interface Use {
   slots: number;
   /** Until then a slot stays held after its work. Milliseconds of the monotonic clock. */
   pacedUntilMs: number;
-  /** Written since the outstanding deliveries were counted. */
+  /** Deliveries written since the outstanding ones were counted. */
   written: number;
   /** Resolves when the account has few enough outstanding deliveries. Null: no count runs. */
   counting: Promise<void> | null;
@@ -67,7 +67,7 @@ export class AccountSlots {
   /** A count reads up to 32 MB, so one runs at a time. */
   readonly #counts = new Semaphore(1);
 
-  /** @param deliveries null: the work writes none. */
+  /** @param deliveries null: the work writes no deliveries. */
   constructor(limits: SlotLimits, deliveries: DeliveryLimits | null) {
     this.#limits = limits;
     this.#deliveries = deliveries;
@@ -99,7 +99,7 @@ export class AccountSlots {
     const slot = this.#queue.join(owner, 1);
     let written = 0;
     try {
-      const { granted } = slot;
+      const { granted } = slot; // null: the slot was free at once
       if (granted !== null && !(await isInTime(granted, waitMs, client))) return null;
       const result = await work();
       written = writtenBy(result);
@@ -112,7 +112,7 @@ export class AccountSlots {
       };
       if (written === 0 || this.#deliveries === null) release();
       else {
-        slot.shrink();
+        slot.shrink(); // other accounts may use the slot now, this one may not
         void this.#untilMayWrite(owner as AccountId, use, written, this.#deliveries).finally(release);
       }
     }
@@ -172,7 +172,10 @@ export function createUnmeteredSlots(connections: number, deliveries: DeliveryLi
   };
 }
 
-/** An `AbortSignal` that aborts costs over 20 µs. So this uses a timer and a listener. */
+/**
+ * Whether the slot is granted within `waitMs`, while the client is connected. An `AbortSignal` that aborts
+ * costs over 20 µs, so this uses a timer and a listener.
+ */
 async function isInTime(granted: Promise<void>, waitMs: number, client?: WaitingClient): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (inTime: boolean): void => {

@@ -16,6 +16,7 @@ const NOT_ATTR_CHAR = /['()*]/g;
  */
 export function attachmentDisposition(name: string): string {
   const safe = safeName(name);
+  // Some browsers decode a percent-escape in `filename` (RFC 6266 D).
   const ascii = safe.replaceAll(/[^ -~]|%/gu, '_');
   const quoted = `attachment; filename="${ascii}"`;
   return ascii === safe ? quoted : `${quoted}; filename*=UTF-8''${percentEncoded(safe)}`;

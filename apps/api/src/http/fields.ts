@@ -48,8 +48,8 @@ export const topicFieldRule: FieldRule = {
 const NAME_LENGTH_MAX = 100;
 
 /**
- * The schema of an object that has no other fields than those of `shape`. Use it where a misspelt field would widen what a request
- * does. The refusal of an unknown field names the nearest known one.
+ * The schema of an object that has no other fields than those of `shape`. Use it where a misspelt field would
+ * widen what a request does. The refusal of an unknown field names the nearest known one.
  *
  * @param noun what the refusal calls a field of the object.
  */

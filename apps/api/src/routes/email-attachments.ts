@@ -38,8 +38,8 @@ const emailAttachmentFields = {
   ...link.shape,
 };
 /**
- * An attachment of sent or received mail, in the shape of Resend. `messages.ts` shows attachments of received mail
- * in a shape of our own.
+ * An attachment of sent or received mail, in the shape of Resend. `messages.ts` shows attachments of received
+ * mail in a shape of our own.
  */
 export const emailAttachmentEntry = z.object(emailAttachmentFields);
 export const emailAttachmentPage = pageOf(emailAttachmentEntry).meta({ id: 'EmailAttachmentPage' });

@@ -102,7 +102,8 @@ interface ReadableFile extends ForwardedFile {
 }
 
 /**
- * The files of a received or a sent message: the form of its id says which. Their contents are read one by one.
+ * The files of a received or a sent message: the form of its id says which. Their contents are read one by
+ * one.
  *
  * @returns null when the message is deleted.
  */

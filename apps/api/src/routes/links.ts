@@ -60,6 +60,7 @@ export function openLink(
 ): Documented<KeylessRoute> {
   // Reads from Postgres share its connections with all other routes.
   const contentQueue = new KeyedQueue(STORE_READS);
+  // Reads from the blob store at once: 4 for an account, 16 in all.
   const blobQueue = new KeyedQueue({ perKey: 4, total: 16 });
   return {
     method: 'get',

@@ -129,16 +129,16 @@ async function take(envelope: SnsEnvelope, parts: SnsRouteParts): Promise<Outcom
 }
 
 async function takeNotification(
-  { Message: text, MessageId: messageId, Timestamp: publishedAt }: SnsEnvelope,
+  { Message: text, MessageId: notificationId, Timestamp: publishedAt }: SnsEnvelope,
   parts: SnsRouteParts,
 ): Promise<Outcome> {
   const mail = readReceivedMail(text); // null: the notification is not about received mail
-  if (mail?.kind === 'received') return takeReceived(mail.mail, messageId, parts);
+  if (mail?.kind === 'received') return takeReceived(mail.mail, notificationId, parts);
   const reading = mail ?? readSesNotification(text, publishedAt);
   if (reading.kind === 'ignored') {
     return { result: 'ignored', answer: ACCEPTED, fields: { reason: reading.why } };
   }
-  const outcome = await parts.notifications.record({ ...reading, messageId });
+  const outcome = await parts.notifications.record({ ...reading, notificationId });
   return { result: outcome.replaceAll('-', '_'), answer: ACCEPTED, fields: { type: reading.event.type } };
 }
 

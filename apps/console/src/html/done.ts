@@ -2,7 +2,10 @@ import { html } from '@remix-run/html-template';
 import type { FormResult } from '@postrider/store';
 import type { Html } from './pieces.ts';
 
-/** Says what the form before this page did. The first sentence is bold. It names what was refused. */
+/**
+ * Says what the form before this page did. The first sentence is bold. If it begins with `Nothing` or `Not`,
+ * the form was refused.
+ */
 export function doneNote(done: FormResult | null): Html | null {
   if (done === null) return null;
   const [, first = done.outcome, rest = ''] = /^(.*?\.)\s+(.*)$/s.exec(done.outcome) ?? [];

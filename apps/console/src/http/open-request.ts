@@ -26,6 +26,7 @@ export function openRequest(logger: Logger): RequestHandler {
       logger[OPERATIONS.has(path) ? 'debug' : 'info']('request', {
         method: request.method,
         route: path,
+        // Null: the client disconnected before the answer.
         status: response.headersSent ? response.statusCode : null,
         duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
         request_id: requestId,

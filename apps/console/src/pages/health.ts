@@ -52,7 +52,9 @@ function explained(
     >${lastAttempt(health, now)}`;
 }
 
-/** A repaired endpoint counts as failing until its next attempt, so pages show the time of the last. */
+/**
+ * A repaired endpoint counts as failing until its next attempt, so pages show the time of the last attempt.
+ */
 export function lastAttempt(health: WebhookHealth | undefined, now: Date): Html | null {
   const at = health?.lastAttemptAt ?? null;
   return at === null ? null : html`<span class="sub">last attempt ${ago(at, now)}</span>`;

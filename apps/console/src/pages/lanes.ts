@@ -7,12 +7,13 @@ import type { Html, Sign } from '../html/pieces.ts';
 import { numberTable } from '../html/table.ts';
 import { count, counted, duration } from '../html/words.ts';
 
-/** The answers of the queue. A value that could not be read is null, and `fault` names the reason. */
+/** The answers of the queue. `depths` and `identity` are null when they could not be read. */
 export interface Lanes {
   readonly depths: Readonly<Record<QueueKey, QueueDepth>> | null;
   readonly identity: QueueIdentity | null;
+  /** Why a value could not be read. */
   readonly fault: string | null;
-  /** Redis may evict jobs. */
+  /** Set when Redis may evict jobs. */
   readonly evictionFault: string | null;
 }
 

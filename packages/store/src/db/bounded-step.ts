@@ -35,7 +35,9 @@ export function lacks(table: string, column: string, value: string): string {
   return `(select true from ${table} other where other.${column} = ${value} limit 1) is null`;
 }
 
-/** The same for the messages of a mail thread. The order is that of the index by thread, so Postgres uses it. */
+/**
+ * The same for the messages of a mail thread. The order is that of the index by thread, so Postgres uses it.
+ */
 export function lacksMessages(thread: string): string {
   return `(select true from messages m where m.thread_id = ${thread} order by m.created_at, m.id limit 1) is null`;
 }
@@ -49,8 +51,9 @@ export async function inBoundedStep<T>(pool: Pool, work: (client: PoolClient) =>
 }
 
 /**
- * An SQL expression: the newest time of `page`, after which the next page starts. Null when `page` is the last
- * one: it has fewer rows than `rows`. Rows that arrive later are left for the next run: they may arrive faster than we read.
+ * An SQL expression: the newest time of `page`, after which the next page starts. Null when `page` is the
+ * last one: it has fewer rows than `rows`. Rows that arrive later are left for the next run: they may arrive
+ * faster than we read.
  */
 export function nextStart(age: string, rows: number): string {
   return `(select case when count(*) >= ${rows} then max(${age})::text end from page)`;

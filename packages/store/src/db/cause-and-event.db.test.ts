@@ -124,7 +124,7 @@ function report(
 ): Promise<unknown> {
   const said = { occurredAt: '2026-03-01T11:59:59.000Z', detail: notificationDetailOf({}) };
   return createProviderNotificationStore(store.db, store.clock).record({
-    messageId: `${type}/${accountId}/${address}`,
+    notificationId: `${type}/${accountId}/${address}`,
     emailId: null,
     providerMessageId: null,
     writtenEmailId: null,

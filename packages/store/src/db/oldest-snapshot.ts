@@ -13,8 +13,8 @@ interface Mark {
  * transactions. It ignores autovacuum workers, as Postgres does.
  *
  * Returns the next transaction id, and how many ids behind it the oldest transaction is: 0 for none. `age()`
- * counts from the next id at its call, which may be a few ids after `next`. We subtract that difference. An xid
- * is the lower 32 bits of an id, so it is `next % 4294967296`.
+ * counts from the next id at its call, which may be a few ids after `next`. We subtract that difference. An
+ * xid is the lower 32 bits of an id, so it is `next % 4294967296`.
  */
 const OLDEST = `
   with next_id as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next),

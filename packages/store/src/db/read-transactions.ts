@@ -15,8 +15,8 @@ export interface ReadTransactions {
 type Send = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * Restricts a pool to read-only transactions, one for each call of `read`. All statements of a transaction see
- * the same rows, and Postgres refuses every write. Stores and Prisma use the pool as any other pool.
+ * Restricts a pool to read-only transactions, one for each call of `read`. All statements of a transaction
+ * see the same rows, and Postgres refuses every write. Stores and Prisma use the pool as any other pool.
  *
  * @param pool for this use alone. Outside `read` it refuses every statement.
  */

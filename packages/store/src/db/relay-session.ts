@@ -43,11 +43,13 @@ const ASK_EVERY_MS = 1_000;
  */
 const SILENT_MS = 5_000;
 /**
- * An active relay whose session broke keeps working while it asks for the lock, so many times. For `SILENT_MS`,
- * its own broken session may still hold the lock.
+ * An active relay whose session broke keeps working while it asks for the lock, so many times. For
+ * `SILENT_MS`, its own broken session may still hold the lock.
  */
 const REFUSALS_MAX = 7;
-/** An active relay without its queue keeps the lock for so many checks: all relays may lose a queue briefly. */
+/**
+ * An active relay without its queue keeps the lock for so many checks: all relays may lose a queue briefly.
+ */
 const UNABLE_MAX = 10;
 
 /**
@@ -101,8 +103,8 @@ export function createRelaySession({
   }
 
   /**
-   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows, which
-   * hears no wake-ups until it gets the lock.
+   * If another relay can work, ends the session, and so its locks and its LISTEN. A new session follows,
+   * which hears no wake-ups until it gets the lock.
    */
   async function giveLockAway(client: Client): Promise<void> {
     const { rows } = await client.query<{ able: boolean }>(IS_ABLE);

@@ -12,8 +12,9 @@ const LOCK_TRIES = 5;
 const LOCK_PAUSE_MS = 200;
 
 /**
- * The log of attempts, partitioned by day in UTC. A day is named YYYYMMDD. SQL functions make and drop days with
- * the rights of the log's owner (migration `20261126150000_attempt_days`), so the relay need not own the log.
+ * The log of attempts, partitioned by day in UTC. A day is named YYYYMMDD. SQL functions make and drop days
+ * with the rights of the log's owner (migration `20261126150000_attempt_days`), so the relay need not own the
+ * log.
  */
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 

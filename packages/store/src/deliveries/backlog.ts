@@ -53,8 +53,8 @@ export async function readOutstanding(pool: Pool, pagesReadMax = PAGES_READ_MAX)
 /**
  * The account's deliveries that are neither done nor given up. The account of each sampled webhook is looked
  * up once. An array of the account's webhooks would cost more: Postgres would compare it with each delivery.
- * `greatest(account_id, '')` is the account, in a form that no index by account serves: so the look-up stays on
- * the index by id.
+ * `greatest(account_id, '')` is the account, in a form that no index by account serves: so the look-up stays
+ * on the index by id.
  *
  * @param pagesReadMax as for `readOutstanding`.
  */

@@ -206,7 +206,9 @@ async function listPage(
   );
 }
 
-/** Keeps only the properties that have a value. For an absent property, a replay and Prisma match any value. */
+/**
+ * Keeps only the properties that have a value. For an absent property, a replay and Prisma match any value.
+ */
 export function letterFilters({
   type,
   reason,

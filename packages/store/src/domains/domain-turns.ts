@@ -27,7 +27,10 @@ export interface DomainTurn {
   reserve(accountId: AccountId, limits: DomainLimits): Promise<DomainLimitReached | null>;
 }
 
-/** A turn expires after the sum of both times. Another request may take it then, even if the work has not ended. */
+/**
+ * A turn expires after the sum of both times. Another request may take it then, even if the work has not
+ * ended.
+ */
 export interface TurnLength {
   /** The longest time that one operation at the provider takes. */
   readonly operationMs: number;

@@ -41,7 +41,12 @@ async function recorded(address = 'bob@b.example'): Promise<EventId> {
 /** Records that the message bounced at the address, which is suppressed then. */
 async function bounced(emailId: EmailId, address: string): Promise<void> {
   await createProviderNotificationStore(store.db, store.clock).record({
-    ...{ messageId: newId('event', store.clock), emailId, providerMessageId: null, writtenEmailId: null },
+    ...{
+      notificationId: newId('event', store.clock),
+      emailId,
+      providerMessageId: null,
+      writtenEmailId: null,
+    },
     suppress: [{ address, reason: 'bounce' }],
     event: {
       type: 'email.bounced',

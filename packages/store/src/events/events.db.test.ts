@@ -264,7 +264,7 @@ describe('a recipient, however the address is written,', () => {
       detail: notificationDetailOf({}),
     } as const;
     const ids = {
-      messageId: newId('event', store.clock),
+      notificationId: newId('event', store.clock),
       emailId,
       providerMessageId: null,
       writtenEmailId: null,

@@ -30,7 +30,7 @@ async function report(emailId: EmailId, type: 'email.delivered' | 'email.opened'
   store.clock.advance(1_000);
   const occurredAt = store.clock.now().toISOString();
   const ids = {
-    messageId: newId('event', store.clock),
+    notificationId: newId('event', store.clock),
     emailId,
     providerMessageId: null,
     writtenEmailId: null,

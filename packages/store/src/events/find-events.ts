@@ -32,7 +32,7 @@ export type EventSearch =
   | { readonly by: 'messageId'; readonly messageId: string }
   /** The `x-request-id` of the request that sent the mail. */
   | { readonly by: 'request'; readonly requestId: string }
-  /** An endpoint's webhook, with the account that has it. */
+  /** A webhook, with the account that has it. */
   | { readonly by: 'webhook'; readonly id: WebhookId; readonly accountId: AccountId };
 
 /** An absent property matches any value. */
@@ -45,7 +45,7 @@ export interface FoundEventFilter {
   readonly until?: Date | undefined;
   /** Before this position: `olderFrom` of a page. */
   readonly after?: bigint | undefined;
-  /** At one webhook, or at the webhook of the search. */
+  /** The event has this status at some webhook; in a search by webhook, at that one. */
   readonly status?: WebhookEventStatus | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface EventWithFates {
   readonly accountId: AccountId;
   readonly type: EventType;
   readonly createdAt: Date;
-  /** The sent message that it is about. */
+  /** The sent message that the event is about; null when it is about none. */
   readonly emailId: EmailId | null;
   readonly fates: readonly EventFate[];
 }
@@ -77,7 +77,7 @@ const MAIL_MAX = 100;
 const MAIL_TO_ADDRESS_MAX = 200;
 /** Events that a search with a status looks at: a status has no index. */
 const LOOKED_AT_MAX = 500;
-/** Events of a webhook are read with their status. 10,000 take a second. */
+/** A page reads up to 500 events of a webhook, with their status. 10,000 events take a second. */
 const PAGES_OF_WEBHOOK_MAX = 20;
 
 export interface FoundEvents {
@@ -188,10 +188,10 @@ async function eventsOf(
 
 async function eventsOfAddress(reading: Reading, address: string): Promise<PlacedRow[]> {
   const { db, filter } = reading;
-  const known = [address, MAIL_TO_ADDRESS_MAX, inboundAddress(address)];
+  const values = [address, MAIL_TO_ADDRESS_MAX, inboundAddress(address)];
   const accounts =
     filter.accountId === undefined
-      ? await runOn<{ id: AccountId }>(db.pool, findAccountsOfAddress, known)
+      ? await runOn<{ id: AccountId }>(db.pool, findAccountsOfAddress, values)
       : [{ id: filter.accountId }];
   return eventsOf(reading, findEventsOfRecipient, idsOf(accounts), address);
 }
@@ -210,15 +210,16 @@ async function eventsOfMessageId(reading: Reading, messageId: string): Promise<P
   const newestFirst = events
     .flat()
     .sort((one, other) => (BigInt(one.position) < BigInt(other.position) ? 1 : -1));
-  return newestFirst.slice(0, reading.limit); // older ones of one list may lie between those of the other
+  // Each list has its own newest events. Beyond the limit, one list may have ended before the other.
+  return newestFirst.slice(0, reading.limit);
 }
 
-/** A page may hold few of the events that it looks at, or none. So it reads on. */
+/** Reads pages until it has `limit` events: of the events that a page looks at, few or none may fit. */
 async function eventsOfWebhook(
-  { db, filter: { accountId: asked, after: from, ...filter }, limit }: Reading,
+  { db, filter: { accountId: wantedAccountId, after: from, ...filter }, limit }: Reading,
   { id, accountId }: WebhookSearch,
 ): Promise<FoundEvents> {
-  if (asked !== undefined && asked !== accountId) return { events: [], olderFrom: null };
+  if (wantedAccountId !== undefined && wantedAccountId !== accountId) return { events: [], olderFrom: null };
   const store = createWebhookEventStore(db);
   const rows: EventRow[] = [];
   let [after, olderFrom]: [bigint | undefined, bigint | null] = [from, null];

@@ -72,7 +72,7 @@ describe('an address', () => {
       const event = { type, recipients: ['bob@b.example'], occurredAt: store.clock.now().toISOString() };
       await createProviderNotificationStore(store.db, store.clock).record({
         ...{
-          messageId: newId('event', store.clock),
+          notificationId: newId('event', store.clock),
           emailId: mine,
           providerMessageId: null,
           writtenEmailId: null,

@@ -54,7 +54,7 @@ const message = (from = FROM) => sendMail(store, accountId, { from, to: ['ada@ad
 async function report(emailId: EmailId, whose: object): Promise<unknown> {
   const said = { occurredAt: '2026-03-01T11:59:59.000Z', detail: notificationDetailOf({}) };
   return createProviderNotificationStore(store.db, store.clock).record({
-    messageId: `n/${emailId}`,
+    notificationId: `n/${emailId}`,
     emailId: null,
     providerMessageId: null,
     writtenEmailId: null,

@@ -29,6 +29,9 @@ class OverLimit extends Error {
  * inboxes, it stores the mail and adds it to its threads. If an address or a thread then exceeds its hourly
  * limit, it rolls back. An address counts for an hour more when its inbox is deleted: another inbox of the
  * address continues the count. Mail of test keys is not counted.
+ *
+ * @returns null when another request with the same key was first, and this snapshot does not show it: try
+ * again.
  */
 export async function sendFromInboxes(
   db: Database,
@@ -62,7 +65,8 @@ async function send(
   if (reply !== undefined && !(await threadExists(tx, reply, [...inboxIds.values()]))) {
     return { kind: 'missing' };
   }
-  const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, true]);
+  const inboxesAreLocked = true;
+  const [sent] = await runIn<Sent>(tx.client, sendEmails, [...values, inboxesAreLocked]);
   if (sent === undefined) throw new Error('the statement did not answer');
   const outcome = outcomeOf(sent, answer);
   if (outcome?.kind !== 'stored') return outcome;
@@ -72,6 +76,7 @@ async function send(
     const inboxId = inboxIds.get(address);
     if (inboxId === undefined) continue;
     const counted = { emailId: answer.ids[index], address, messages: reply?.messages ?? 1 };
+    // The inbox was deleted: the mail counts, and joins no thread.
     if (inboxId === null) {
       records.push({ ...counted, inboxId, threadId: null, isNew: false });
       continue;
@@ -138,6 +143,6 @@ async function refuseOverLimit(
 /** The Message-IDs in a draft's own headers. */
 function headerIdsOf({ headers }: EmailDraft) {
   const named = (name: string) =>
-    Object.entries(headers).flatMap(([written, value]) => (written.toLowerCase() === name ? [value] : []));
+    Object.entries(headers).flatMap(([header, value]) => (header.toLowerCase() === name ? [value] : []));
   return { messageId: null, ...answeredIds(named('in-reply-to'), named('references')) };
 }

@@ -7,10 +7,11 @@ import { claimEmails, releaseEmails } from './sql/claim-emails.ts';
 export interface ClaimedEmail {
   readonly emailId: EmailId;
   readonly claim: number;
+  /** Time until it is due; 0 when it is due. */
   readonly dueInMs: number;
   /** Earlier send attempts without a recorded outcome. */
   readonly faults: number;
-  /** It was leased before, and its last job may be lost or late. */
+  /** The message was leased before, and the job of that lease may be lost or late. */
   readonly leaseExpired: boolean;
   /** A worker had taken it under the expired lease. It may have sent the message, and wait to record that. */
   readonly wasTaken: boolean;
@@ -22,6 +23,7 @@ export type MailOutbox = ReturnType<typeof createMailOutbox>;
 /** @param pool its commits need not be durable: when a lease is lost, the row is free. */
 export function createMailOutbox(pool: Pool) {
   return {
+    /** Leases messages that are due within the look-ahead. */
     async claim(limits: {
       lookAheadSeconds: number;
       rowsMax: number;

@@ -33,9 +33,9 @@ function eventOf(type: Reported, recipients = ['b@b.example']): ReportedEvent {
 
 let made = 0;
 function report(type: Reported, more: Partial<ProviderReport> = {}): ProviderReport {
-  const messageId = `n-${(made += 1)}`;
+  const notificationId = `n-${(made += 1)}`;
   const whose = { emailId, providerMessageId: null, writtenEmailId: null };
-  return { messageId, ...whose, suppress: [], event: eventOf(type), ...more };
+  return { notificationId, ...whose, suppress: [], event: eventOf(type), ...more };
 }
 
 async function lastEvent(): Promise<unknown> {
@@ -63,7 +63,7 @@ test('a report makes its event for the account’s webhooks, and becomes the las
   expect(JSON.parse(String(event?.['data']))).toMatchObject({ email_id: emailId });
   expect(await store.outside.query('select webhook_id from deliveries')).toEqual([{ webhook_id: webhook }]);
   expect(store.wakeUps.at(-1)).toEqual({ webhooks: [webhook], mail: false });
-  expect(await taken()).toEqual([{ message_id: one.messageId }]);
+  expect(await taken()).toEqual([{ message_id: one.notificationId }]);
 });
 
 test('of twenty copies at once, exactly one is recorded', async () => {
@@ -160,7 +160,7 @@ test.each([
 ] as const)('a report waits for the %s of the same report, and is then %s', async (end, outcome, types) => {
   const one = report('email.clicked');
   await inUndoneTransaction(store.db.pool, async (twin) => {
-    await twin.query('insert into provider_notifications (message_id) values ($1)', [one.messageId]);
+    await twin.query('insert into provider_notifications (message_id) values ($1)', [one.notificationId]);
     const recorded = notifications.record(one);
     await untilWaitingForLock(store.outside);
     await twin.query(end);

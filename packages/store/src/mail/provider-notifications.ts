@@ -17,20 +17,24 @@ import { suppressionValues } from './suppress-blamed.ts';
 import { keepUntilAcceptance, waitForAcceptance } from './unclaimed-notifications.ts';
 import type { ReportedChange } from './unclaimed-notifications.ts';
 
-/** A report of the provider about one message. */
+/** A notification of the provider about one message, and the change that it reports. */
 export interface ProviderReport extends ReportedChange {
   /** The provider's id of the notification itself. It is the same on every repetition. */
-  readonly messageId: string;
-  /** Our id of the message. If it names no message, `providerMessageId` decides, then `writtenEmailId`. */
+  readonly notificationId: string;
+  /**
+   * Our id of the message, from a tag that the provider sends back. If it names no message,
+   * `providerMessageId` decides, then `writtenEmailId`.
+   */
   readonly emailId: string | null;
   readonly providerMessageId: string | null;
-  /** Our id in the header of the message. */
+  /** Our id of the message, from its header Message-ID. */
   readonly writtenEmailId: string | null;
 }
 
 /**
- * `unknown-mail`: the message is not ours, or its provider's id is not committed yet. `test-mail`: the
- * message is of a test key, so it has no events; it was never sent to the provider.
+ * `unknown-mail`: the message is not ours, or the provider's id of the message is not committed yet.
+ * `test-mail`: the message is of a test key. Such a message has no events, and never goes to the provider:
+ * the notification names an id that is wrong.
  */
 export type ReportOutcome = 'recorded' | 'repeated' | 'unknown-mail' | 'test-mail';
 
@@ -49,8 +53,8 @@ export function createProviderNotificationStore(db: Database, clock: Clock) {
      * Records a report: one transaction writes its event, the last event of the message, the suppressed
      * addresses, and the id of the notification. A notification that was recorded before changes nothing.
      *
-     * A report with a provider's id and no known message is stored. The transaction that stores this
-     * provider's id for a message records the report.
+     * If no message has the report's `providerMessageId`, the report is stored. The transaction that later
+     * stores this `providerMessageId` for a message records the report.
      *
      * @throws StoreUnavailableError; then everything is recorded, or nothing. A repetition is safe.
      */
@@ -88,7 +92,7 @@ async function recordAtOnce(
  * Takes the locks first. Then it sees the rows that their last holders committed, such as the provider's id
  * of the message.
  *
- * @returns undefined when no message is known. The report is then stored, if it has a provider's id.
+ * @returns undefined when no message is known. The report is then stored, if it has a `providerMessageId`.
  */
 async function recordLocked(
   db: Database,
@@ -112,17 +116,18 @@ async function emailOf(client: Queryable, report: ProviderReport): Promise<Repor
 }
 
 /**
- * Waits for a transaction that stores the provider's id now. If there is still no message, stores the report.
+ * Waits for a transaction that stores this `providerMessageId` now. If there is still no message, stores the
+ * report.
  */
 async function emailJustAccepted(
   client: Queryable,
   report: ProviderReport,
 ): Promise<ReportedEmail | undefined> {
-  const { messageId, providerMessageId } = report;
+  const { notificationId, providerMessageId } = report;
   if (providerMessageId === null) return undefined;
   await waitForAcceptance(client, providerMessageId);
   const email = await emailOf(client, report);
-  if (email === undefined) await keepUntilAcceptance(client, { messageId, providerMessageId }, report);
+  if (email === undefined) await keepUntilAcceptance(client, { notificationId, providerMessageId }, report);
   return email;
 }
 
@@ -135,12 +140,14 @@ function eventOf(
 }
 
 /** The values of `take-report` from $7 on. */
-function reportValues({ messageId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
+function reportValues({ notificationId, event, suppress }: ProviderReport, emailId: string, clock: Clock) {
+  const lastEvent = lastEventAfter('', event.type); // '': a message without a last event
+  const notReplaced = lastEventsAtLeast(event.type);
   return [
     emailId,
-    messageId,
-    lastEventAfter('', event.type),
-    lastEventsAtLeast(event.type),
+    notificationId,
+    lastEvent,
+    notReplaced,
     event.type === 'email.failed' ? event.error : null,
     ...suppressionValues(suppress, clock),
   ];

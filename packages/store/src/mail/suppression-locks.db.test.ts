@@ -50,7 +50,7 @@ async function suppressed(addresses: readonly string[], about: string): Promise<
 
 function reported(): Promise<string> {
   const report: ProviderReport = {
-    messageId: 'n-1',
+    notificationId: 'n-1',
     emailId,
     providerMessageId: null,
     writtenEmailId: null,

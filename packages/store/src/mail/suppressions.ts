@@ -42,7 +42,7 @@ export interface AddedSuppression {
 
 export interface Additions {
   readonly added: readonly AddedSuppression[];
-  /** The number of deliveries of their events, at most. */
+  /** At most so many deliveries were written: of the events of the new suppressions. */
   readonly deliveries: number;
 }
 
@@ -73,7 +73,7 @@ export function createSuppressionStore(db: Database, clock: Clock) {
       return add(db, clock, accountId, addresses);
     },
     async find(accountId: AccountId, { id, address }: SuppressionKey): Promise<Suppression | null> {
-      const where = id === undefined ? { address, topicId: '' } : { id };
+      const where = id === undefined ? { address, topicId: '' } : { id }; // '' in the table: all mail
       const row = await suppressions.findFirst({ where: { accountId, ...where } });
       return row === null ? null : suppressionOf(row);
     },

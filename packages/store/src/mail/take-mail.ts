@@ -59,6 +59,12 @@ interface TakenRow
 type Checks = Suppressions & Pick<TakenEmail, 'unverifiedDomain'>;
 type Suppressions = Pick<TakenEmail, 'suppressed' | 'topicGone'>;
 
+/**
+ * Takes the messages of the jobs.
+ *
+ * @returns a promise for each job, in the order of the jobs. It resolves when the rest of the message is
+ * read. Null: the job's claim is no longer the message's, or another of the jobs has the same claim.
+ */
 export async function takeMail(
   db: Database,
   rules: MailRules,
@@ -78,7 +84,7 @@ export async function takeMail(
     const fence = fenceOf(job);
     const index = indexes.get(fence);
     if (index === undefined) return null;
-    indexes.delete(fence);
+    indexes.delete(fence); // of two equal jobs, the first gets the message
     const [row, found] = [rows[index], suppressions[index]];
     return row === undefined || found === undefined ? null : read(db, rules, row, found);
   });

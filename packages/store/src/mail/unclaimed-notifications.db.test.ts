@@ -48,7 +48,7 @@ const BOUNCED: ReportedEvent = {
 function report(more: Partial<ProviderReport> = {}): ProviderReport {
   const suppress = [{ address: 'Bob@b.example', reason: 'bounce' as const }];
   const whose = { emailId: null, providerMessageId: 'p-1', writtenEmailId: null };
-  return { messageId: 'n-1', ...whose, event: BOUNCED, suppress, ...more };
+  return { notificationId: 'n-1', ...whose, event: BOUNCED, suppress, ...more };
 }
 
 const takenEmail = async () => takeHeld(work, { emailId, claim: 0 });
@@ -111,7 +111,7 @@ describe('a report that arrives before the provider’s id is committed', () => 
 
   test('about a failure and a bounce leaves the message failed, with the bounce as last event', async () => {
     const failed: ReportedEvent = { type: 'email.failed', error: 'no such key' };
-    await notifications.record(report({ messageId: 'n-0' }));
+    await notifications.record(report({ notificationId: 'n-0' }));
     await notifications.record(report({ event: failed, suppress: [] }));
     await sendToProvider();
     expect(await known()).toEqual({ status: 'failed', last_event: 'bounced', error: 'no such key' });
@@ -134,10 +134,12 @@ describe('a report that arrives before the provider’s id is committed', () => 
   });
 
   test('can be one of several, and each makes its event', async () => {
-    const messageIds = ['n-1', 'n-2', 'n-3'];
-    await Promise.all(messageIds.map((messageId) => notifications.record(report({ messageId }))));
+    const notificationIds = ['n-1', 'n-2', 'n-3'];
+    await Promise.all(
+      notificationIds.map((notificationId) => notifications.record(report({ notificationId }))),
+    );
     await sendToProvider();
-    expect(await eventTypes()).toEqual([...messageIds.map(() => 'email.bounced'), 'email.sent']);
+    expect(await eventTypes()).toEqual([...notificationIds.map(() => 'email.bounced'), 'email.sent']);
   });
 
   test('stays stored while the worker cannot reach Postgres for hours', async () => {
@@ -196,7 +198,7 @@ describe('a report that arrives while the provider’s id is being committed', (
       const providerMessageId = `p-${n}`;
       await Promise.all([
         sendToProvider({ ...ACCEPTED, providerMessageId }),
-        notifications.record(report({ messageId: `n-${n}`, providerMessageId })),
+        notifications.record(report({ notificationId: `n-${n}`, providerMessageId })),
       ]);
     }
     const [count] = await store.outside.query(

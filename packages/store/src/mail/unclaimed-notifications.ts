@@ -28,11 +28,14 @@ export async function waitForAcceptance(client: Queryable, providerMessageId: st
 /** Stores a report about an unknown message. Call it after `waitForAcceptance`. */
 export async function keepUntilAcceptance(
   client: Queryable,
-  { messageId, providerMessageId }: { readonly messageId: string; readonly providerMessageId: string },
+  {
+    notificationId,
+    providerMessageId,
+  }: { readonly notificationId: string; readonly providerMessageId: string },
   { event, suppress }: ReportedChange,
 ): Promise<void> {
   const report = JSON.stringify({ event, suppress } satisfies ReportedChange);
-  await run(client, keepNotification, [messageId, providerMessageId, report]);
+  await run(client, keepNotification, [notificationId, providerMessageId, report]);
 }
 
 /**

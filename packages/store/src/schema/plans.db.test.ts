@@ -99,7 +99,7 @@ async function takeReport(emailId: EmailId | null, providerMessageId: EmailId | 
   const occurredAt = systemClock.now().toISOString();
   const detail = notificationDetailOf({});
   const event = { type: 'email.bounced', recipients: [address], occurredAt, detail } as const;
-  const ids = { messageId: address, emailId, providerMessageId, writtenEmailId: null };
+  const ids = { notificationId: address, emailId, providerMessageId, writtenEmailId: null };
   const outcome = await createProviderNotificationStore(db, systemClock).record({ ...ids, suppress, event });
   expect(outcome).toBe('recorded');
 }

@@ -119,8 +119,8 @@ describe('while other statements run, so that old versions of rows stay for some
       for (const emailId of ids) {
         await beforeEachStep();
         const event = { type, recipients: ['ada@a.example'], occurredAt, detail: notificationDetailOf({}) };
-        const messageId = newId('event', store.clock);
-        const named = { messageId, emailId, providerMessageId: null, writtenEmailId: null };
+        const notificationId = newId('event', store.clock);
+        const named = { notificationId, emailId, providerMessageId: null, writtenEmailId: null };
         await reports.record({ ...named, suppress: [], event });
       }
     }

@@ -38,7 +38,8 @@ export function textKey(text: string): string {
  * event, each locked webhook gets it. If no webhook has domains, Postgres does not read the events' domains.
  *
  * Guarantee, time: Postgres dates the events, because their times are compared across hosts. The time is that
- * of the statement. So an event is dated after the creation of every webhook that gets it, and before its position is given.
+ * of the statement. So an event is dated after the creation of every webhook that gets it, and before its
+ * position is given.
  *
  * $1 event ids, $2 account, $3 type, $4 data (JSON text) of each event, $5 subject of a routing rule, or
  * null, $6 recipients of each event (a JSON list). `eventValues` makes these values.

@@ -37,7 +37,8 @@ const IS_FREE = `(d.leased_until is null or d.leased_until <= now()
  * Rows before a webhook's low-water mark are neither read nor counted (decision 0016).
  *
  * By webhook:
- * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether the webhook uses the slow lane
+ * - $1 ids, $2 concurrency limits, $3 rows to read (the limit or more), $4 whether the webhook uses the slow
+ *   lane
  * - $5 due times and $6 ids of the low-water marks, or nulls; $7 deliveries in flight of its account
  *
  * For all:

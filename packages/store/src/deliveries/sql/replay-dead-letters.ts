@@ -152,7 +152,9 @@ export function recoverDeadLetters(filters: ReplayFilters): Statement {
             order by d.created_at, d.id limit 1) is null as "isLast"`;
 }
 
-/** Counts the letters that a replay would take. $1 to $7 as above, $8 and following: a value for each filter. */
+/**
+ * Counts the letters that a replay would take. $1 to $7 as above, $8 and following: a value for each filter.
+ */
 export function countReplayable(filters: ReplayFilters): Statement {
   return statement(nameOf('count-dead-letters', filters))`
     select count(*)::int as matched, min(x.created_at) as oldest, max(x.created_at) as newest

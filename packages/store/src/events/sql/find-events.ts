@@ -5,8 +5,8 @@ import { isOfAddress } from '../../mail/sql/find-emails.ts';
 import { emailIdOf, isOfEmail } from './list-events.ts';
 
 /**
- * A condition: the event `e` is about this received message. Written as in the index `events_of_message`: the id
- * begins at character 27 and has 30 characters.
+ * A condition: the event `e` is about this received message. Written as in the index `events_of_message`: the
+ * id begins at character 27 and has 30 characters.
  */
 const isOfMessage = (messageId: string): string =>
   `starts_with(e.data, '{"object":"message","id":"') and substr(e.data, 27, 30) = ${messageId}`;
@@ -28,7 +28,8 @@ const FITS = `e.position is not null and e.position > $3::bigint and e.position 
  * $1 ids of emails, of messages or of accounts, each once; $2 to $6 and $8 as in `FITS`, $7 rows at most.
  * Returns the events without their `data`.
  *
- * @param found a query that reads the newest $7 rows of `events` for one id, `g.value`; or $7 rows of each type
+ * @param found a query that reads the newest $7 rows of `events` for one id, `g.value`; or $7 rows of each
+ * type
  */
 function find(name: string, found: string): Statement {
   return statement(name)`
@@ -51,8 +52,8 @@ export const findEventsOfMessages = find(
   `select * from events e where ${isOfMessage('g.value')} and ${FITS} order by e.position desc limit $7`,
 );
 /**
- * $1 accounts, $9 the recipient. Reads the newest events of each type, because the indexes name the type before
- * the position. `events` has an event's first recipient, and `event_recipients` has the further ones.
+ * $1 accounts, $9 the recipient. Reads the newest events of each type, because the indexes name the type
+ * before the position. `events` has an event's first recipient, and `event_recipients` has the further ones.
  */
 export const findEventsOfRecipient = find(
   'find-events-of-recipient',
@@ -72,8 +73,8 @@ export const findEventsOfRecipient = find(
 
 /**
  * Finds the accounts that may have events about an address: they sent it mail, suppress it, or receive its
- * mail. $1 the address, $2 the maximum number of messages to read, $3 the address as `inboundAddress` writes it,
- * or null. Returns at most $2 accounts.
+ * mail. $1 the address, $2 the maximum number of messages to read, $3 the address as `inboundAddress` writes
+ * it, or null. Returns at most $2 accounts.
  */
 export const findAccountsOfAddress = statement('find-accounts-of-address')`
     select e.account_id as id

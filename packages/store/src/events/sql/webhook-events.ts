@@ -83,7 +83,9 @@ export const fateAt = (webhook: string): string => `
 export const isOfRule = (rule: string): string =>
   `(${rule}::text is null or strpos(left(e.data, 400), '"rule_id":"' || ${rule}::text || '"') > 0)`;
 
-/** A condition: a webhook with this rule and these domains gets the event `e`, if it wants the event's type. */
+/**
+ * A condition: a webhook with this rule and these domains gets the event `e`, if it wants the event's type.
+ */
 export const isTaken = (rule: string, domains: string): string =>
   `${isOfRule(rule)} and ${isOfDomains('e.data', `${domains}::text[]`)}`;
 
@@ -131,8 +133,9 @@ export const listWebhookEventsOfRecipient = page('list-webhook-events-of-recipie
  * Reads an event with its state at a webhook. A dead letter has its own copy, for an event that retention has
  * dropped. Where both exist, they say the same.
  *
- * $1 account, $2 event, $3 webhook, $4 the webhook's types, $5 when the webhook was made, $6 its routing rule or
- * null, $7 its domains or null. Returns no row when the webhook neither gets the event nor has a row about it.
+ * $1 account, $2 event, $3 webhook, $4 the webhook's types, $5 when the webhook was made, $6 its routing rule
+ * or null, $7 its domains or null. Returns no row when the webhook neither gets the event nor has a row about
+ * it.
  */
 export const findWebhookEvent = statement('find-webhook-event')`
     with ${LOG},

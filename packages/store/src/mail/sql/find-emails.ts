@@ -70,7 +70,10 @@ export const findEmailsByDomain = find(
    ) u
    order by u.email_id desc`,
 );
-/** One request sends at most 100 messages. They are sorted by an expression that no index has. */
+/**
+ * One request sends at most 100 messages. They are sorted by an expression that no index has, so Postgres
+ * finds them by request.
+ */
 export const findEmailsByRequest = find(
   'find-emails-by-request',
   `select m.id from emails m where m.request_id is not null and m.request_id = $1 order by greatest(m.id, '') desc`,

@@ -21,7 +21,8 @@ function knownAnswer(...parameters: readonly `$${number}`[]): string {
 export const readKnownAnswer = statement('read-known-answer')`${knownAnswer('$1', '$2', '$3', '$4', '$5')}`;
 
 /**
- * Selects the addresses whose live inbox was deleted in the last hour. Live mail from them still counts.
+ * Selects the addresses whose live inbox was deleted in the last hour. Live mail from these addresses still
+ * counts. The deletion of an inbox leaves a row with 0 messages.
  *
  * @param parameters account and addresses.
  */
@@ -158,8 +159,8 @@ export const lockFormerSenders = statement('lock-former-senders')`
  * Adds sent mail to the threads of its inboxes, and starts new threads. It counts the live mail. Run it under
  * the locks of the inboxes and of the addresses.
  *
- * $1 account, $2 kind, $3 records (JSON array: email, address, the messages that it counts as; inbox, thread
- * and the subject of a new thread, or nulls).
+ * $1 account, $2 kind, $3 records (JSON array: email, address, as how many messages the email counts; inbox,
+ * thread and the subject of a new thread, or nulls).
  */
 export const addInboxSends = statement('add-inbox-sends')`
     with given as materialized (

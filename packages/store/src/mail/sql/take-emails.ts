@@ -74,13 +74,13 @@ export const readContents = statement('read-contents')`
     select string_agg(a.content, '' order by a.position) as contents from email_attachments a where a.email_id = $1`;
 
 /**
- * Finds the suppressed recipients of messages, for all mail or for the message's topic.
+ * Finds the suppressed recipients of messages, for all mail (`topic_id` is '') or for the message's topic.
  *
  * Guarantee: one snapshot reads the topic and its suppressions. They are deleted together, so the statement
  * either finds the suppressions, or reports that the topic is deleted.
  *
  * For each message: $1 account, $2 topic or null, $3 addresses (lower case, the domain in ASCII) as a JSON
- * list. Returns one row for each message, in their order, with each address once.
+ * list. Returns one row for each message, in the given order, with each address once.
  */
 export const suppressedAmong = statement('suppressed-among')`
     select
