@@ -80,6 +80,7 @@ function listReceived(messages: MessageStore): Documented<KeyedRoute> {
     async handle({ key, query }) {
       return listAnswer(query, {
         noun: 'message',
+        // null: every status but `held`, and every inbox.
         read: (request) => messages.list(key, { status: null, inboxId: null }, request),
         show: (message) => receivedObject(messageRecord(message)),
       });

@@ -27,7 +27,7 @@ const [ACTIVE, ABLE] = [0, 1];
 
 const isHeld = (lock: number): string => `exists (select ${holdersOf(LOCK_CLASSES.activeRelay, lock)})`;
 
-/** $1: this relay can work. If no relay can, any relay may have the lock. */
+/** $1: whether this relay can work. If no relay can, any relay may have the lock. */
 const LOCK = `
   select case when $1 or not ${isHeld(ABLE)}
     then pg_try_advisory_lock(${LOCK_CLASSES.activeRelay}, ${ACTIVE}) else false end as mine`;

@@ -6,7 +6,7 @@ import { statement } from '../db/statement.ts';
 /**
  * Deliveries that are neither done nor given up. In a very large table the counts are estimates. While the
  * table's pages are full, the estimates are right within a few percent. After a large backlog, few pages have
- * rows: then they may be far off.
+ * rows: then the estimates may be far off.
  */
 export interface Outstanding {
   readonly outstanding: number;

@@ -53,8 +53,8 @@ export function createProviderNotificationStore(db: Database, clock: Clock) {
      * Records a report: one transaction writes its event, the last event of the message, the suppressed
      * addresses, and the id of the notification. A notification that was recorded before changes nothing.
      *
-     * If no message has the report's `providerMessageId`, the report is stored. The transaction that later
-     * stores this `providerMessageId` for a message records the report.
+     * A report that fits no known message is stored, if it has a `providerMessageId`. The transaction that
+     * later stores this `providerMessageId` for a message records the report.
      *
      * @throws StoreUnavailableError; then everything is recorded, or nothing. A repetition is safe.
      */

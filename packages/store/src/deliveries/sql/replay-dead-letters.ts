@@ -62,8 +62,8 @@ export type ReplayFilters = {
 };
 
 /**
- * The condition of dead letters `d`: made before the letter with time $3 and id $4, at time $6 or later, and
- * before time $7.
+ * The condition of dead letters `d`: they stand before time $3 and id $4, and were made at time $6 or later
+ * and before time $7.
  *
  * @param from the number of the first filter's parameter
  */
@@ -107,10 +107,10 @@ function replayed(wanted: string, insertDeliveries: string): string {
  * index, and the remaining ones are counted there. Each set of filters has its own statement: for a condition
  * that may be absent, Postgres would read the row.
  *
- * $1 account, $2 webhook, $5 letters at most. The letters were made before the one with time $3 and id $4, at
- * time $6 or later, and before time $7. $8 and following: a value for each filter.
- * Returns how many letters were replayed, how many matching ones remain, and the times of the oldest and the
- * newest that were replayed; no row when the account has no such webhook.
+ * $1 account, $2 webhook, $5 letters at most. The letters stand before time $3 and id $4, and were made at
+ * time $6 or later and before time $7. $8 and following: a value for each filter. Returns how many letters
+ * were replayed, how many matching ones remain, and the times of the oldest and the newest that were
+ * replayed; no row when the account has no such webhook.
  */
 export function replayDeadLetters(filters: ReplayFilters): Statement {
   const wanted = matching(filters, 8);
