@@ -32,7 +32,7 @@ export function addEmailsShow(emails: Command, io: Io): void {
             ),
           ]);
         },
-        { plans: 'once' }, // index scans only: the tables are large
+        { indexesOnly: true },
       );
     });
 }
