@@ -6,7 +6,8 @@ import { connectionShares } from './connection-shares.ts';
 const shell = processShell('api');
 const { config, logger, metrics } = shell;
 
-const shares = connectionShares(config.databasePoolSize, config.redisUrl === undefined);
+const limiterIsInPostgres = config.redisUrl === undefined;
+const shares = connectionShares(config.databasePoolSize, limiterIsInPostgres);
 const postgres = {
   databaseUrl: config.databaseUrl,
   applicationName: 'postrider-api',

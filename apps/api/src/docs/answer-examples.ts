@@ -10,8 +10,8 @@ const SENDER = 'Shop <orders@shop.example.com>';
 const DELIVERED = SAMPLES.find(({ type }) => type === 'email.delivered');
 
 /**
- * Values of fields, and of parameters, by name. A name with the schema or the operation before it wins. A
- * field without a value here gets one by its schema: `exampleOf`.
+ * Values of fields, and of parameters, by name. `Topic.name`, with a schema or an operation before the dot,
+ * wins over `name`. A field without a value here gets one by its schema: `exampleOf`.
  */
 const VALUES: Readonly<Record<string, unknown>> = {
   // Mail and resources
@@ -220,7 +220,7 @@ const PATH_IDS: Readonly<Record<string, string>> = {
   '/u/': 'sealed-token',
   '/links/': 'sealed-token',
 };
-/** The values for the other names in paths. */
+/** The values for the names in paths, except `:id`. */
 const PART_IDS: Readonly<Record<string, string>> = {
   event: `evt_${ULID}`,
   recovery: `rec_${ULID}`,
@@ -234,6 +234,7 @@ export function exampleOfPath(path: string, name: string): string {
   const start = Object.keys(PATH_IDS).find((each) => path.startsWith(each)) ?? '';
   const id = name === 'id' ? PATH_IDS[start] : PART_IDS[name];
   if (id === undefined) throw new Error(`:${name} of ${path} needs an example in PATH_IDS or PART_IDS`);
+  // An attachment of a sent message is named by the message and its index there.
   return path.startsWith('/v1/emails/:id/attachments') && name === 'attachment' ? `em_${ULID}.0` : id;
 }
 
@@ -268,6 +269,7 @@ export function exampleOf(path: readonly string[], schema: ExampleSchema, schema
   if (schema.items !== undefined) return [exampleOf(path, schema.items, schemas)];
   if (schema.properties === undefined) throw new Error(`${fullName} needs an example in VALUES`);
   const fields = Object.entries(schema.properties).map(([field, each]) => {
+    // An entry of a page is named by its own schema: `Topic.name`, not `Topic.data.name`.
     const isPage = field === 'data' && each.items !== undefined && !Object.hasOwn(VALUES, `${fullName}.data`);
     return [field, exampleOf(isPage ? path : [...path, field], each, schemas)] as const;
   });

@@ -48,9 +48,9 @@ export function answerSchema(schema: z.ZodType): JsonObject {
 }
 
 /**
- * Answers and deliveries may gain fields in any release, so their objects forbid none. Client generators
- * turn a `date-time` into a date, which they cannot match with a pattern. Zod writes the bounds of a safe
- * integer. A generated client with integers of 32 bits does not compile with them.
+ * Answers and deliveries may gain fields in any release, so their objects forbid no field. Client generators
+ * turn a `date-time` into a date, which they cannot match with a pattern. Zod adds the bounds of a safe
+ * integer. A generated client with integers of 32 bits does not compile with these bounds.
  */
 function loosen({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;

@@ -29,7 +29,7 @@ export function parametersOf(
   const others = [
     ...(docs.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(docs.success.body === 'file' ? [RANGE] : []),
-    ...(docs.paged === true ? pageParameters(entryId(docs.success.body, schemas)) : []),
+    ...(docs.paged === true ? pageParameters(entryIdSchema(docs.success.body, schemas)) : []),
     ...(docs.query === undefined ? [] : queryParameters(docs.query)),
   ].map((parameter) => ({
     ...parameter,
@@ -64,18 +64,21 @@ const LIMIT: Parameter = {
 };
 
 /** OpenAPI cannot say in a schema that two parameters exclude each other. The descriptions say it. */
-function pageParameters(id: Parameter['schema']): Parameter[] {
+function pageParameters(idSchema: Parameter['schema']): Parameter[] {
   const cursor = (name: string, other: string): Parameter => ({
     name,
     in: 'query',
     description: `The id of an entry; not with \`${other}\`.`,
-    schema: id,
+    schema: idSchema,
   });
   return [LIMIT, cursor('after', 'before'), cursor('before', 'after')];
 }
 
 /** The schema of the ids of a page's entries, which are its cursors. */
-function entryId(page: Documented['docs']['success']['body'], schemas: ExampleSchemas): Parameter['schema'] {
+function entryIdSchema(
+  page: Documented['docs']['success']['body'],
+  schemas: ExampleSchemas,
+): Parameter['schema'] {
   const name = typeof page === 'string' ? undefined : page.meta()?.id;
   const items = schemas[name ?? '']?.properties?.['data']?.items;
   const entry = items?.$ref === undefined ? items : schemas[items.$ref.split('/').at(-1) ?? ''];

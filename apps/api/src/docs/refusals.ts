@@ -33,6 +33,7 @@ const problem: z.ZodType<ProblemDocument> = z
   })
   .meta({ id: 'Problem' });
 
+/** A refusal is a slug, which has its own status, or a status with a slug or `text`: `422 text`. */
 function answeredRefusal(refusal: Refusal): AnsweredRefusal {
   if (isSlug(refusal)) return { status: PROBLEMS[refusal].status, name: refusal };
   const [status, name] = refusal.split(' ') as [string, AnsweredRefusal['name']];

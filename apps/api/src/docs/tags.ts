@@ -1,4 +1,4 @@
-/** The tag of each route by the beginning of its path. The longest that fits counts. */
+/** The tag of each route by the beginning of its path. The longest beginning that fits counts. */
 const BY_PATH: readonly (readonly [paths: readonly string[], name: string, description: string])[] = [
   [['/v1/emails'], 'Emails', 'Mail that the account sends.'],
   [

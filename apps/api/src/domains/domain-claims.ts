@@ -14,14 +14,17 @@ export interface DomainClaimsOptions {
   readonly intervalMs?: number;
 }
 
-/** A pass asks the provider about one claim. SES answers a few such requests per second for all accounts. */
+/**
+ * A pass asks the provider about one claim and one released name. SES answers a few such requests per second,
+ * for all accounts together.
+ */
 const INTERVAL_MS = 10_000;
 /** Domains of an older release have no claim yet. One statement begins this many claims. */
 const CLAIMS_BEGUN_PER_PASS = 100;
 
 /**
- * Removes domains that their accounts never verified, and completes the releases of operators. Every API
- * process runs this. If two processes pick one name, the second waits and finds it done.
+ * Removes domains that their accounts never verified, and deletes at the provider the names that operators
+ * released. Every API process runs this. If two processes pick one name, the second waits and finds it done.
  */
 export function domainClaimsTask(options: DomainClaimsOptions): PeriodicTask {
   const { store, domains, claimDays, logger, intervalMs = INTERVAL_MS } = options;

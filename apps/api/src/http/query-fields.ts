@@ -36,7 +36,7 @@ export function repetitionIn(query: URLSearchParams, names: readonly string[]): 
 
 /**
  * Parses the query parameters that `schema` names. Each may occur once. A schema of `strictFields` refuses
- * others. Other schemas ignore them.
+ * parameters that it does not name. Other schemas ignore such parameters.
  *
  * @param required parameters that must exist.
  */

@@ -64,8 +64,8 @@ interface KeyedCall extends Call<KeyedRoute> {
  * (403), body (413, syntax), the key again (401, 403), then the route's own rules. The 404 for a missing
  * route comes earlier. A keyless route begins with the body.
  *
- * A route with a `cost` charges after its body is read. Before that, the key needs at least 1 left, and the
- * body waits for a batch slot.
+ * A route with a `cost` charges after its body is read. Before that, the key needs at least 1 left in its
+ * window, and the body waits for a batch slot.
  */
 export function serveRoute(route: Route, services: StageServices, send: Send) {
   return async (request: MatchedRequest, response: ServerResponse): Promise<void> => {
@@ -217,6 +217,7 @@ function keyRefusal(key: ActiveKey, route: KeyedRoute): Answer | null {
   return grants(key.scopes, route.scope) ? null : forbidden(route.scope);
 }
 
+/** The number of deliveries that the handler wrote. The account's slot stays held in proportion. */
 function writtenBy(answer: Answer): number {
   return answer.kind === 'json' ? (answer.written ?? 0) : 0;
 }
@@ -233,6 +234,7 @@ async function keylessAnswer({
     const id = request.params['id'] ?? '';
     const work = async (): Promise<Answer> => route.handle({ id, method, headers, requestId, body });
     if (route.slotPerClient === undefined) return work();
+    // True: the slots that such routes share.
     const slots = route.slotPerClient === true ? services.clientSlots : route.slotPerClient;
     return (await slots.run(clientOf(request), work, response)) ?? tooManyFromClient;
   };

@@ -110,8 +110,8 @@ function getTopic(topics: TopicStore): Documented<KeyedRoute> {
       success: { status: 200, body: oneTopic },
       refusals: ['not-found'],
     },
-    async handle({ key, id: written }) {
-      const id = parseId('topic', written);
+    async handle({ key, id: pathId }) {
+      const id = parseId('topic', pathId);
       const topic = id === null ? null : await topics.find(key.accountId, id);
       if (topic === null) return noSuch('topic');
       return json<AnswerOf<typeof oneTopic>>(200, { object: 'topic', ...topicObject(topic) });
@@ -144,7 +144,7 @@ function updateTopic(topics: TopicStore): Documented<KeyedRoute> {
       success: { status: 200, body: updatedTopic },
       refusals: ['400 validation-failed', 'not-found'],
     },
-    async handle({ key, id: written, body }) {
+    async handle({ key, id: pathId, body }) {
       if (!hasAny(body, CHANGEABLE)) return topicFieldRule.missing(CHANGEABLE.join(' or '));
       if (hasAny(body, ['default_subscription'])) {
         const asked = quoted(valueAt(body, ['default_subscription']));
@@ -152,7 +152,7 @@ function updateTopic(topics: TopicStore): Documented<KeyedRoute> {
       }
       const parsed = parseFields(body, topicUpdate, [], topicFieldRule);
       if (!parsed.ok) return parsed.refusal;
-      const id = parseId('topic', written);
+      const id = parseId('topic', pathId);
       if (id === null || !(await topics.update(key.accountId, id, parsed.fields))) return noSuch('topic');
       return { ...json<AnswerOf<typeof updatedTopic>>(200, { object: 'topic', id }), written: 1 };
     },
@@ -172,8 +172,8 @@ function deleteTopic(topics: TopicStore): Documented<KeyedRoute> {
       success: { status: 200, body: deletedTopic },
       refusals: ['not-found'],
     },
-    async handle({ key, id: written }) {
-      const id = parseId('topic', written);
+    async handle({ key, id: pathId }) {
+      const id = parseId('topic', pathId);
       if (id === null || !(await topics.delete(key.accountId, id))) return noSuch('topic');
       return {
         ...json<AnswerOf<typeof deletedTopic>>(200, { object: 'topic', id, deleted: true }),

@@ -15,7 +15,7 @@ export function searchPath(text: string): string {
   return `/search${queryOf({ q: text })}`;
 }
 
-/** `Ada <ada@shop.example>` or a bare address, with a link to its search. An overlong one has no link. */
+/** `Ada <ada@shop.example>` or a bare address, with a link to its search. An overlong address has no link. */
 export function addressLink(written: string): Html {
   const address = written.slice(written.lastIndexOf('<') + 1).replace(/>$/, '');
   return parseSearchText(address) === null
@@ -23,7 +23,7 @@ export function addressLink(written: string): Html {
     : html`<a href="${searchPath(address)}">${written}</a>`;
 }
 
-/** The page of an account, as a part of a path. The id stands for a name that is not known. */
+/** A breadcrumb: the link to an account's page. If the name is not known, it shows the id. */
 export function accountCrumb(id: string, name: string | null | undefined) {
   return { href: `/accounts/${id}`, name: name ?? id };
 }
@@ -33,6 +33,7 @@ export function accountLink(id: string, accountName: string | null | undefined):
   return html`<a href="${href}">${name}</a>`;
 }
 
+/** The path of the page about an object, by the prefix of the object's id. */
 const PAGES: Readonly<Record<string, string>> = {
   evt: '/events/',
   wh: '/webhooks/',
@@ -42,7 +43,7 @@ const PAGES: Readonly<Record<string, string>> = {
   rec: '/recoveries/',
 };
 
-/** The page of a thing. Null: it has none. */
+/** The path of the page about the object with this id. Null: such objects have no page. */
 export function pagePath(id: string): string | null {
   const path = PAGES[id.split('_')[0] ?? ''];
   return path === undefined ? null : `${path}${id}`;

@@ -21,17 +21,18 @@ export function failurePlot(day: AttemptDay, size: PlotSize): Html {
   const bars = day.hours.map((hour, at) => {
     if (hour.attempts === 0) return null;
     const share = failedShare(hour);
-    const failed = share < SHARE_SHOWN_MIN ? 0 : Math.max(1, share * height);
+    const failedHeight = share < SHARE_SHOWN_MIN ? 0 : Math.max(1, share * height);
+    const okHeight = tenths(height - failedHeight);
     const { x, width } = bar(at, day.hours.length, size);
-    return html`<rect class="ok" x="${x}" y="0" width="${width}" height="${tenths(height - failed)}" />${
-        failed === 0
+    return html`<rect class="ok" x="${x}" y="0" width="${width}" height="${okHeight}" />${
+        failedHeight === 0
           ? null
           : html`<rect
               class="no"
               x="${x}"
-              y="${tenths(height - failed)}"
+              y="${okHeight}"
               width="${width}"
-              height="${tenths(failed)}"
+              height="${tenths(failedHeight)}"
             />`
       }`;
   });

@@ -8,7 +8,7 @@ import { timeline, withGaps } from '../html/timeline.ts';
 import type { Step } from '../html/timeline.ts';
 import { counted, subjectText } from '../html/words.ts';
 
-/** The request or report that caused the event, step by step. */
+/** What led to the event: the request or the received message, the report, and the record of the event. */
 export function causeSection(story: EventStory): Html {
   const steps = [...mailSteps(story), ...reportSteps(story), recordedStep(story)].sort(
     (one, other) => one.at.getTime() - other.at.getTime(),
@@ -20,6 +20,7 @@ export function causeSection(story: EventStory): Html {
   );
 }
 
+/** An event is about a received `message`, an `email` that the account sends, or neither. */
 function mailSteps({ email, message }: EventStory): Step[] {
   if (message !== null) {
     const what = html`<p>
@@ -31,20 +32,20 @@ function mailSteps({ email, message }: EventStory): Step[] {
   if (email === null) return [];
   const key =
     email.apiKeyId === null ? `a ${email.kind} key` : html`${email.kind} key ${idCode(email.apiKeyId)}`;
-  const request =
+  const requestLine =
     email.requestId === null
       ? null
       : html`<p class="small soft">Request <code data-copy="request id">${email.requestId}</code></p>`;
-  const stored = html`<p><b>Request</b> with ${key}</p>
+  const requestText = html`<p><b>Request</b> with ${key}</p>
     <p>
       From <code>${email.from}</code> to <code>${email.to.join(', ')}</code>,
       “<bdi>${subjectText(email.subject)}</bdi>”. Email ${idLink(email.id, `/emails/${email.id}`)}
     </p>
-    ${request}`;
-  const steps: Step[] = [{ at: email.createdAt, sign: '', content: stored }];
+    ${requestLine}`;
+  const steps: Step[] = [{ at: email.createdAt, sign: '', content: requestText }];
   if (email.sentAt !== null) {
     const id = email.providerMessageId;
-    const messageId =
+    const providerIdLine =
       id === null
         ? null
         : html`<p class="small soft">The provider’s id: <code data-copy="provider id">${id}</code></p>`;
@@ -52,7 +53,7 @@ function mailSteps({ email, message }: EventStory): Step[] {
       at: email.sentAt,
       sign: 'good',
       content: html`<p><b>Sent</b> to the mail provider</p>
-        ${messageId}`,
+        ${providerIdLine}`,
     });
   }
   return steps;
@@ -61,6 +62,7 @@ function mailSteps({ email, message }: EventStory): Step[] {
 /** The report of the mail provider or the recipient. */
 function reportSteps({ event }: EventStory): Step[] {
   const data = JSON.parse(event.data) as EventData<EventType>;
+  // Only `email.unsubscribed` has a scope: one topic, or all mail.
   if ('scope' in data) {
     const what = html`<p>
       <b>Unsubscribed</b>: <code>${data.source}</code>, scope <code>${data.scope}</code>

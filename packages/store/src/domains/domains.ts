@@ -54,7 +54,7 @@ export type DomainAddition =
   | { readonly kind: 'taken' }
   | DomainLimitReached;
 
-/** A claim on a name: other accounts cannot add it, although no owner has proved the domain. */
+/** A claim on a domain name: other accounts cannot add the name, although the domain may never be verified. */
 export interface DomainClaim {
   readonly accountId: AccountId;
   readonly id: DomainId;

@@ -56,11 +56,11 @@ export interface EventStory {
   readonly email: FoundEmail | null;
   /** The received message that the event is about. null: none, or it is deleted. */
   readonly message: FoundMessage | null;
-  /** What the account suppresses because of the message, of the event's recipients. */
+  /** The suppressions of the event's recipients that this sent message caused. */
   readonly suppressions: readonly Suppression[];
   /** Outstanding deliveries first, then dead letters, dropped ones and the rest. */
   readonly webhooks: readonly StoryWebhook[];
-  /** The log has more attempts of the event than the newest 1,000, which are here. */
+  /** The log has more than 1,000 attempts of the event. Only the newest 1,000 are here. */
   readonly lacksAttempts: boolean;
 }
 
@@ -87,13 +87,13 @@ export async function readEventStory(db: Database, id: EventId): Promise<EventSt
     readCause(db, event, data),
   ]);
   const attempts = logged.slice(0, ATTEMPTS_MAX).reverse();
-  const tried = (fates.get(id) ?? []).map((fate) => {
+  const withAttempts = (fates.get(id) ?? []).map((fate) => {
     const ofWebhook = ({ webhookId }: { readonly webhookId: WebhookId }) => webhookId === fate.webhookId;
     const deadLetter = letters.find(ofWebhook) ?? null;
     return { ...fate, attemptsByDelivery: byDelivery(attempts.filter(ofWebhook)), deadLetter };
   });
-  const replays = await readReplays(db, event, tried);
-  const webhooks = tried.map((each) => ({ ...each, replays: replays.get(each.webhookId) ?? [] }));
+  const replays = await readReplays(db, event, withAttempts);
+  const webhooks = withAttempts.map((each) => ({ ...each, replays: replays.get(each.webhookId) ?? [] }));
   return {
     event,
     ...cause,
@@ -108,6 +108,7 @@ async function readCause(
   data: EventData<EventType>,
 ): Promise<Pick<EventStory, 'email' | 'message' | 'suppressions'>> {
   const emailId = 'email_id' in data ? (data.email_id as EmailId | null) : null;
+  // Only the data of a received message has `object`.
   const [emails, message, suppressions] = await Promise.all([
     emailId === null ? [] : findEmails(db, [emailId]),
     'object' in data ? findMessage(db, data.id as MessageId) : null,
@@ -137,7 +138,7 @@ function byDelivery(attempts: readonly AttemptRow[]): (readonly StoryAttempt[])[
 
 const URGENCY = ['retrying', 'waiting', 'dead_letter', 'dropped', 'delivered', 'attempts_expired'];
 
-/** Ties: the delivery that began first. */
+/** Ties: by the start of the webhook's last delivery, the oldest first. */
 function byUrgency(one: StoryWebhook, other: StoryWebhook): number {
   const begun = (each: StoryWebhook) => each.attemptsByDelivery.at(-1)?.[0]?.startedAt.getTime() ?? Infinity;
   return (

@@ -43,7 +43,10 @@ interface Bounds {
   readonly limit: number;
 }
 
-/** Maximum messages read: those of all accounts, to find one account's; or those of a key's account. */
+/**
+ * Maximum messages read, the newest first. Of all accounts, when only one account's are wanted. Of the key's
+ * account, when a key is searched.
+ */
 const LOOKED_AT_MAX = 10_000;
 
 const BY: Readonly<Record<EmailSearch['by'], Statement>> = {
@@ -65,8 +68,8 @@ export async function searchEmails(
 }
 
 /**
- * SES replaces our Message-ID with `<id@REGION.amazonses.com>`, and we store the id. Other providers keep
- * ours, which is stored in brackets. Its local part is the id of the message.
+ * SES replaces our Message-ID with `<id@REGION.amazonses.com>`, and we store the id. Other providers keep our
+ * Message-ID, which is stored in brackets. Its local part is the id of the message.
  */
 function storedIds(messageId: string): string[] {
   const [localPart = ''] = messageId.split('@', 1);

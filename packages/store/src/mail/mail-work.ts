@@ -15,7 +15,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
   return {
     /**
      * Takes the message of each job. Each inner promise resolves when its message is read. It resolves to
-     * null when the message does not belong to the caller, or another of the jobs got it.
+     * null when the message does not belong to the caller, or when another job of the list got the message.
      *
      * A rejection may come after the take has committed.
      */
@@ -27,7 +27,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     },
     /**
      * Ends messages with their events, all in one transaction. It leaves out a message that is locked, that
-     * no longer belongs to the caller, or that has a stored report. Record such a message alone.
+     * no longer belongs to the caller, or that has a stored report. Record such a message with `reported`.
      *
      * @returns the messages that ended.
      */
@@ -38,8 +38,8 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
       return endTogether(db, clock, status, ends);
     },
     /**
-     * Records an attempt of one message alone. One transaction writes its end, the events of all reports so
-     * far, the suppressions that follow from them, and the attempt that follows.
+     * Records an attempt of one message. One transaction writes the end of the message, the events of all
+     * reports so far, the suppressions that these reports cause, and the next attempt.
      *
      * @returns null when the message was no longer the caller's.
      */

@@ -6,20 +6,20 @@ import { statement } from '../db/statement.ts';
 import { hasPosition } from '../events/sql/list-events.ts';
 import { sinceEvent } from '../events/sql/webhook-events.ts';
 
-/** The newest events of each span that are looked at, for one p95. */
+/** Events of each span that are read, the newest first, for one p95. */
 const EVENTS_MAX = 100;
 
 /** How long events waited for their first attempt at a webhook. */
 export interface FirstAttempts {
-  /** The newest ones, at most 100. */
+  /** The number of events that were counted: the newest, at most 100. */
   readonly events: number;
-  /** Those that still wait. They count with the time that they have waited so far. */
+  /** The number of these events that still wait. They count with the time that they have waited so far. */
   readonly waiting: number;
-  /** From the time of the event to the start of its attempt. 95 of 100 events waited no longer. */
+  /** From the time of the event to the start of its first attempt. 95 of 100 events waited no longer. */
   readonly p95Ms: number;
 }
 
-/** Null: the webhook got no event in the span. */
+/** The events since the start of a recovery, and those before. Null: the webhook got no event in the span. */
 export interface FreshEvents {
   readonly since: FirstAttempts | null;
   readonly before: FirstAttempts | null;
@@ -29,9 +29,10 @@ export interface FreshEvents {
  * Compares the events that a webhook got since a time with those before it. A recovery has only older events,
  * so what it queues counts neither as fresh nor as waiting.
  *
- * $1 account, $2 webhook, $3 the time, $4 all types of events, $5 events of a span. Positions follow times
- * only roughly, so some events found for one span may belong to the other: they are left out. Cost:
- * $5 index entries for each type and span, and the rows of $5 events for each span.
+ * $1 account, $2 webhook, $3 the time, $4 all types of events, $5 maximum number of events of a span.
+ * Positions follow times only roughly, so some events found for one span may belong to the other: they are
+ * left out. `greatest(webhook_id, '')` is written as in the indexes by event and webhook. Cost: $5 index
+ * entries for each type and span, and the rows of $5 events for each span.
  */
 const READ = statement('read-fresh-events')`
     with began as materialized (

@@ -18,7 +18,7 @@ export type RecoveryStatus = (typeof RECOVERY_STATUSES)[number];
 export interface NewRecovery extends RecoveryRequest {
   /** Events a second at most. */
   readonly rate: number;
-  /** Starts nothing when another number of events matches. */
+  /** The number of events that should match. If another number matches, nothing starts. */
   readonly expected?: number | undefined;
 }
 
@@ -37,6 +37,7 @@ export interface Recovery {
   readonly rate: number;
   readonly matched: number;
   readonly deadLetters: number;
+  /** The count ended early, so the recovery leaves out later events that match. */
   readonly hasMore: boolean;
   /** Events that were queued again. Each is delivered, failed, or in progress. */
   readonly queued: number;
@@ -44,7 +45,7 @@ export interface Recovery {
   /** Events that became dead letters again, or were deleted meanwhile. */
   readonly failed: number;
   readonly inProgress: number;
-  /** Events that are not queued yet; those that a stopped recovery did not queue. */
+  /** Events that are not queued yet, or that a stopped recovery did not queue. */
   readonly left: number;
   /** The moment of the count. The recovery may have started later. */
   readonly createdAt: Date;
@@ -119,8 +120,8 @@ export function createRecoveryStore(
       return listPage(db, accountId, webhookId, request);
     },
     /**
-     * Stops a recovery. Once the promise resolves, it queues nothing more. What it has queued stays queued. A
-     * recovery that has ended stays as it is.
+     * Stops a recovery. Once the promise resolves, the recovery queues nothing more. What it has queued stays
+     * queued. A recovery that has ended stays as it is.
      *
      * @returns null when the account has no such webhook with this recovery.
      */

@@ -8,9 +8,11 @@ import type { Erased, Erasure, Named } from './erasure.ts';
 const LETTERS_PER_STEP = 50;
 
 interface LetterRow extends Named {
+  /** When the dead letter was made, for the next page. */
   readonly at: string;
-  /** Null when it cannot name the person. */
+  /** Null: it names neither an erased message nor the person. */
   readonly data: string | null;
+  /** Its event is about an erased message. */
   readonly ofMail: boolean;
 }
 
@@ -38,8 +40,8 @@ const PAGE = `
   order by l.created_at, l.id`;
 
 /**
- * A letter that is being replayed is locked, so it is skipped. If the event still exists, its attempts are
- * deleted with it.
+ * A letter that is being replayed is locked, so it is skipped. If the event still exists, its attempts stay
+ * until the event is deleted.
  */
 const DELETE = `
   with mine as materialized (

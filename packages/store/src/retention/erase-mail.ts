@@ -9,16 +9,20 @@ import type { Erased, Erasure, Named } from './erasure.ts';
 import { RECIPIENTS } from './old-mail.ts';
 import { RECEIVED_PER_STEP } from './old-messages.ts';
 
-/** Postgres serves sessions that wait for an inbox in order. Each holds it for milliseconds, at most 15 s. */
+/**
+ * After this wait, the mail of the inbox stays for the next pass. Postgres serves sessions that wait for an
+ * inbox in order. Each holds it for milliseconds, at most 15 s.
+ */
 const LOCK_TIMEOUT_MS = 2_000;
-/** Rows for each kind and status, so six times as many are read. */
+/** Rows for each of two kinds and three statuses, so six times as many rows are read. */
 const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
 
 interface MailRow extends Named {
+  /** When the message was created, for the next page. */
   readonly at: string;
   /** The inbox of its thread. */
   readonly inboxId: string | null;
-  /** Null when none of them can be the person's. */
+  /** Null when no address of the message can be the person's. */
   readonly addresses: readonly string[] | null;
 }
 
@@ -27,7 +31,7 @@ interface MailKind {
   readonly page: string;
   readonly perPage: number;
   readonly drop: string;
-  /** Messages deleted per step. Other transactions wait that long for the inbox. */
+  /** Messages deleted per step. Other transactions that need the inbox wait until the step ends. */
   readonly perStep: number;
 }
 
@@ -48,8 +52,8 @@ const SENT_PAGE = `
   order by e.created_at, e.id`;
 
 /**
- * A message that still waits to be sent stays. For the others, the id is kept as long as events may name it.
- * Recording such an event locks the message, so all events exist once the message is deleted.
+ * A message that still waits to be sent stays. The ids of the deleted messages are kept as long as events may
+ * name them. Recording such an event locks the message, so all events exist once the message is deleted.
  */
 const DELETE_SENT = `
   with mine as materialized (
@@ -167,8 +171,8 @@ async function dropSome(
       await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
       await client.query(lockInbox.text, [inboxId, null]);
       const { rows } = await client.query<{ id: string; threadId: string | null }>(drop, values);
-      const left = new Set(rows.flatMap(({ threadId }) => threadId ?? []));
-      if (left.size > 0) await dropEmptyThreads(client, [...left]);
+      const threadIds = new Set(rows.flatMap(({ threadId }) => threadId ?? []));
+      if (threadIds.size > 0) await dropEmptyThreads(client, [...threadIds]);
       return rows.map(({ id }) => id);
     });
   } catch (error) {

@@ -19,7 +19,7 @@ export interface ErasureResult {
   /** Time of the last request, if it was repeated. Later mail is not erased. */
   readonly requestedAt: Date;
   readonly erased: Record<'emails' | 'messages' | 'events' | 'attempts' | 'deadLetters', number>;
-  /** Rows that must end first. */
+  /** Rows that must stay for now, because they are outstanding or locked. */
   readonly pending: Record<'emails' | 'messages' | 'events' | 'deadLetters' | 'sesMail', number>;
   /** Ids of at most ten pending rows. For mail that SES announced, the id is that of SNS. */
   readonly pendingIds: readonly string[];
@@ -27,7 +27,7 @@ export interface ErasureResult {
   readonly finished: boolean;
 }
 
-/** After this time another relay may start a second pass. Both are safe. */
+/** After this time another relay may start a second pass over the request. Two passes at once are safe. */
 const PASS_SECONDS_MAX = 300;
 const NEXT_PASS_AFTER_SECONDS = 15;
 /** The next pass starts after this many times the duration of the last one. */
@@ -59,8 +59,9 @@ const FORGET_NOTICE_ADDRESS =
   'update accounts set notice_email = null where id = $1 and notice_email = $2 returning name';
 
 /**
- * The caller runs the first pass for account $1, so a relay waits $3 seconds. A relay begins at once with the
- * request about the notices, account $4.
+ * Stores two requests to erase address $2: for account $1, and for the account of the notices, $4. The caller
+ * runs the first pass for account $1, so a relay waits $3 seconds. A relay begins with the other request at
+ * once.
  */
 const REQUEST = `
   insert into erasures (account_id, address, due_at)
@@ -118,7 +119,7 @@ export function createErasureStore(pool: Pool) {
   };
 }
 
-/** @returns false when the account's notice address is another one. */
+/** @returns false when the account has another notice address, or none. */
 async function forgetNoticeAddress(
   pool: Pool,
   accountId: AccountId,
@@ -158,7 +159,7 @@ async function takeDue(pool: Pool): Promise<Pass | null> {
  * The order matters. Mail of SES comes first: whatever is stored by then is found later in the pass. Mail
  * comes before events, so that every event of an erased message exists when events are read. Dead letters are
  * erased before and after the events: a running replay turns a letter into an event, and a delivery that
- * fails turns it back. An event with a letter is left, so it goes in the pass after its letter.
+ * fails turns it back. An event that still has a dead letter stays, and a later pass erases it.
  */
 async function runPass(pool: Pool, erasure: Pass): Promise<ErasureResult> {
   const startedMs = performance.now();
@@ -224,17 +225,19 @@ const PUT_BACK = `
 /**
  * Deletes the request and its `erased_emails`, unless the request was repeated meanwhile.
  *
- * @returns false when it was repeated: later rows are to be erased, too
+ * @returns false when the request was repeated: later rows are to be erased, too
  */
 async function forget(pool: Pool, { accountId, address, requestedAt }: Erasure): Promise<boolean> {
   for (;;) {
+    // Null: more ids are left.
     const isGone = await inBoundedStep(pool, async (client) => {
       const { rows } = await client.query<{ isRepeated: boolean }>(
         `select requested_at <> $3::timestamptz as "isRepeated" from erasures where account_id = $1 and address = $2 for update`,
         [accountId, address, requestedAt],
       );
       const [request] = rows;
-      if (request === undefined || request.isRepeated) return request === undefined;
+      if (request === undefined) return true;
+      if (request.isRepeated) return false;
       const { rowCount } = await client.query(DROP_MAIL_IDS, [accountId, address]);
       if (rowCount === ROWS_PER_STEP) return null;
       await client.query('delete from erasures where account_id = $1 and address = $2', [accountId, address]);

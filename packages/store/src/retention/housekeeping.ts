@@ -14,14 +14,14 @@ const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   // An older notification is refused for its age.
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
-  // The mail becomes known when its worker reaches Postgres again.
+  // The message of a notification becomes known when the worker that sent it reaches Postgres again.
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
-  // An inbox's mail counts for an hour.
+  // The limit of an inbox counts the mail that it sent in the last hour.
   { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },
   { table: 'console_sessions', age: 'expires_at', hours: 0 },
   // A form that arrives again within a day gets its first result.
   { table: 'console_forms', age: 'received_at', hours: CONSOLE_FORM_HOURS },
-  // An event is given up within a day. It stays when OPERATOR_WEBHOOK_URL is no longer set.
+  // An event is delivered or given up within a day. If OPERATOR_WEBHOOK_URL is no longer set, its row stays.
   { table: 'operator_events', age: 'created_at', hours: 48 },
   { table: 'recoveries', age: 'ended_at', hours: RECOVERY_HOURS },
   { table: 'recovery_outcomes', age: 'recorded_at', hours: RECOVERY_HOURS },
@@ -35,7 +35,7 @@ const LIFETIMES = [
  * Deletes the rows that are older than `LIFETIMES` says. A table that fails does not stop the others.
  *
  * @returns how many rows.
- * @throws an outage at once. Any other error waits for the last table: then the first one is thrown.
+ * @throws an outage at once. After the last table, the first of the other errors.
  */
 export async function dropExpired(pool: Pool): Promise<number> {
   let dropped = 0;

@@ -28,7 +28,7 @@ export const RECIPIENTS = `
 
 const HAS_CONTENT = '(html is not null or text is not null)';
 
-/** Skips messages that a provider report has locked. The next pass takes them. */
+/** Skips messages that a transaction with a notification has locked. The next pass takes them. */
 const EMPTY = `
   with mine as materialized (
     select id from emails where id = any ($1::text[]) and ${HAS_CONTENT} order by id for no key update skip locked

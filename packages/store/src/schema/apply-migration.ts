@@ -51,8 +51,8 @@ function triesOf(migration: Migration, limits: MigrateLimits, say: Say): TriesBy
 }
 
 /**
- * A statement may return rows with a column `statement`: these are run next, one by one. A file cannot know
- * the names of tables that are made each day.
+ * A statement may return rows with a column `statement`: these statements run next, one by one. A migration
+ * file cannot know the names of tables that are made each day.
  */
 async function applyStatement(client: Client, statement: string, tries: TriesByKind): Promise<void> {
   let next: readonly string[] = [];

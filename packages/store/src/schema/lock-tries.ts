@@ -72,7 +72,7 @@ export async function interruptVacuum(client: Client): Promise<void> {
 /**
  * The oldest transaction, which most likely holds the lock, and those whose age is hidden. `pg_stat_activity`
  * shows the age of transactions of other roles only to members of `pg_read_all_stats`. `pg_locks` shows every
- * role who is in a transaction: each holds the lock of its own virtual id.
+ * session that is in a transaction: each holds the lock of its own virtual id.
  */
 async function oldestTransaction(client: Client): Promise<string> {
   const { rows } = await client.query<OpenTransaction>(
@@ -95,7 +95,7 @@ async function oldestTransaction(client: Client): Promise<string> {
 interface OpenTransaction {
   readonly pid: number;
   readonly application: string;
-  /** Null: the role may not see it. */
+  /** The age of the transaction. Null: the role may not see it. */
   readonly seconds: number | null;
   /** The role of this session. */
   readonly role: string;

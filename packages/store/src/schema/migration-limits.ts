@@ -2,7 +2,7 @@
 export interface MigrateLimits {
   /** For the lock that allows one migrator at a time. Another migrator may be building an index. */
   readonly migrationLockMs: number;
-  /** For a lock on a table. All statements on that table queue behind a migration that waits for it. */
+  /** For a lock on a table. All statements on that table queue behind a migration that waits for the lock. */
   readonly tableLockMs: number;
   /** For `… index concurrently`, which waits for older transactions and blocks no statement. */
   readonly concurrentLockMs: number;
@@ -10,7 +10,7 @@ export interface MigrateLimits {
   readonly tries: number;
   /** Pause between two tries. The queued statements run meanwhile. */
   readonly pauseMs: number;
-  /** The limits for `-- busy table`. A statement has `tableLockMs` in all, for its locks and its work. */
+  /** For a migration with `-- busy table`: a statement has `tableLockMs` in all, for its locks and its work. */
   readonly busyTable: Pick<MigrateLimits, 'tableLockMs' | 'tries' | 'pauseMs'>;
 }
 
@@ -24,10 +24,10 @@ export const MIGRATE_LIMITS: MigrateLimits = {
   busyTable: { tableLockMs: 250, tries: 80, pauseMs: 1_000 },
 };
 
-/** Processes that migrate at start wait for each other for a short time. That is not worth a line. */
+/** Processes that migrate at start wait for each other for a short time. The operator need not know that. */
 const SAY_AFTER_MS = 2_000;
 
-/** When to say what the migrator does, if that may take `limitMs`. */
+/** The time after which the migrator says what it does, if that may take `limitMs`. */
 export const sayAfterMs = (limitMs: number): number => Math.min(SAY_AFTER_MS, limitMs / 2);
 
 /** Writes a line for the operator while migrations run. */

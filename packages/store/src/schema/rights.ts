@@ -15,7 +15,8 @@ export const LEDGERS: readonly string[] = ['_prisma_migrations', 'migration'];
 
 /**
  * Reads the catalog. Tables of other owners are not Postrider's. No process names the partition of a day, so
- * it needs no right on one.
+ * it needs no right on such partitions. The sequence of an identity column needs no right either. Everyone may
+ * execute functions, except those with `security definer`.
  */
 const RIGHTS = `
   with ledger as (select relowner as owner from pg_class where oid = 'public._prisma_migrations'::regclass),
@@ -61,15 +62,15 @@ export async function rightsOf(
   });
 }
 
-/** Rights that a line names. The others are counted. */
+/** Rights that the error names. The error only counts further rights. */
 const NAMED_MAX = 3;
 
 /** One line about a role that lacks rights of a process. */
 export function lacksRights({ role, lacks }: Rights): Error {
-  const others = lacks.length - NAMED_MAX;
+  const unnamed = lacks.length - NAMED_MAX;
   const named = lacks.slice(0, NAMED_MAX).join(', ');
   return new Error(
-    `the database role ${role} lacks ${named}${others > 0 ? ` and ${others} more rights` : ''}; ` +
+    `the database role ${role} lacks ${named}${unnamed > 0 ? ` and ${unnamed} more rights` : ''}; ` +
       '`postrider migrate --roles` makes a role that has them',
   );
 }

@@ -8,8 +8,8 @@ import { NOTICES_ACCOUNT, storeNotices } from '../mail/send-emails.ts';
 import { keepOperatorEvents } from './operator-events.ts';
 
 /**
- * The time since which a webhook has its state. For a failing one, it is at least 24 hours after the last
- * failing notice. The index has the same expression.
+ * The time since which a webhook has its state. For a failing webhook, it is at least 24 hours after the last
+ * notice that it fails. The index has the same expression.
  */
 const IN_STATE_SINCE = `greatest(
         coalesce(w.failing_since, w.recovered_at, '-infinity'::timestamptz) at time zone 'UTC',
@@ -60,7 +60,7 @@ const CLAIM = statement('claim-health-notices')`
            (select i.mail_provider from installation i) as "mailProvider"
     from due d`;
 
-/** Stores the notices that were sent. $1 webhooks, $2 whether each fails, $3 whether anything was sent. */
+/** Marks webhooks as noticed. $1 webhooks, $2 whether each fails, $3 whether mail or an event was queued. */
 const MARK = statement('mark-health-notices')`
     update webhooks w
     set noticed_failing = n.failing,
@@ -70,11 +70,11 @@ const MARK = statement('mark-health-notices')`
 
 /** A webhook that needs a notice, and the address of its account. */
 export interface NoticeDue extends HealthChange {
-  /** null: the account has none. */
+  /** null: the account has no notice address. */
   readonly address: string | null;
   /** The account, or Postrider itself, must not write to the address. */
   readonly suppressed: boolean;
-  /** null: none is stored. */
+  /** null: no mail provider is stored. */
   readonly mailProvider: MailProviderName | null;
 }
 

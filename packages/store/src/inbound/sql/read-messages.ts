@@ -9,7 +9,7 @@ import type { Statement } from '../../db/statement.ts';
  */
 export const INBOX_IS_THERE = '(m.inbox_id = any (array(select id from removed_inboxes))) is not true';
 
-/** The subject of a message `m` for a list. A sender may write one of 10 MiB. */
+/** The subject of a message `m` for a list. A sender may write a subject of 10 MiB. */
 export const SUBJECT = `left(m.subject, ${LIMITS.recordNameLength})`;
 
 const SEARCH = `
@@ -38,9 +38,9 @@ const SENDER = `left(coalesce(m.sender, lower(rtrim(substring(m.from_address col
 
 /**
  * Finds the newest messages that an address sent or received. Mail of an inbox is found by the inbox. Mail of
- * a rule is found by its events, in the accounts that have a rule for the address, or its domain. The data of
- * these events begins with `{"object":"message","id":"` and an id of 30 characters. A held message that was
- * released has two events.
+ * a routing rule is found by its events, in accounts that have a rule for the address or its domain, or that
+ * have the domain. The data of these events begins with `{"object":"message","id":"` and an id of 30
+ * characters. A held message that was released has two events.
  *
  * $1 the address as `senderAddress` writes it, $2 messages at most, $3 an account, or null for all, $4 the
  * address as `inboundAddress` writes it, or null, $5 maximum number of messages read per inbox, and of events
@@ -127,8 +127,8 @@ const RECORD_BYTES = `
  * A page of messages in an account or an inbox, each with the bytes of its record. Each status is one index
  * scan that stops at the end of the page.
  *
- * $1 account, $2 kind, $3 statuses, $4 and $5 time and id after which the page begins, $6 number of messages,
- * $7 the inbox (only for a page of an inbox).
+ * $1 account, $2 kind, $3 statuses, $4 and $5 time and id of the cursor, $6 number of messages, $7 the inbox
+ * (only for a page of an inbox).
  */
 function pageOfMessages(
   name: string,
@@ -159,7 +159,7 @@ const OF_INBOX = `
 
 /** The page after a cursor, in a list that begins with the newest entry. */
 export const AFTER = { beyond: '<', order: 'desc' } as const;
-/** The page before a cursor. It is read upwards. */
+/** The page before a cursor. It is read from the cursor upwards, so the oldest entry comes first. */
 export const BEFORE = { beyond: '>', order: 'asc' } as const;
 
 export const accountMessagesAfter = pageOfMessages('account-messages-after', OF_ACCOUNT, AFTER);
@@ -200,7 +200,7 @@ export const readBodies = statement('read-bodies')`
 /** $2 in the statements below: `text` or `html`. */
 const BODY = `case $2::text when 'html' then m.html else m.text end`;
 
-/** The size of a body in bytes of UTF-8; null when the message has none. It reads no body. $1 message. */
+/** The bytes of a body in UTF-8; null when the message has none. Postgres does not read the body. $1 message. */
 export const sizeOfBody = statement('size-of-body')`
     select octet_length(${BODY}) as size from messages m where m.id = $1 and ${INBOX_IS_THERE}`;
 

@@ -19,7 +19,7 @@ export function lockOrder(...columns: readonly [address: string, topic?: string]
  * existing suppression stays as it is.
  *
  * Guarantee: every new suppression is written with its event and deliveries, or nothing is. When requests add
- * one address at the same time, exactly one creates the suppression and its event; the others wait for it.
+ * one address at the same time, one request creates the suppression and its event. The other requests wait.
  * Rows are locked in the order of `lockOrder`, then the webhooks.
  *
  * The no-op update on conflict returns a row that another transaction has committed meanwhile. A row is new
@@ -58,7 +58,7 @@ export const addSuppressions = statement('add-suppressions')`
  * Guarantee: it reads as many rows as the page has, whatever the table statistics say. Only one index is on
  * `greatest(s.account_id, '')`.
  *
- * $1 account, $2 origin, $3 and $4 time and id after which the page begins, $5 number of suppressions.
+ * $1 account, $2 origin, $3 and $4 time and id of the cursor, $5 number of suppressions.
  */
 function pageOfOrigin(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   return statement(name)`
@@ -74,11 +74,12 @@ export const suppressionsOfOriginAfter = pageOfOrigin('suppressions-of-origin-af
 export const suppressionsOfOriginBefore = pageOfOrigin('suppressions-of-origin-before', '>', 'asc');
 
 /**
- * Removes suppressions by id. An address removes its suppression for all mail.
+ * Removes suppressions by id. An address removes its suppression for all mail, which has the topic ''.
  *
- * Guarantee: it removes all suppressions that it finds, or none. To remove a complaint, a reason is needed.
- * It is stored for each complaint. When requests remove one suppression at the same time, exactly one gets it
- * as removed. Rows are locked in the order of `lockOrder`.
+ * Guarantee: it removes all suppressions that it finds, or none. It removes none when one was caused by a
+ * complaint and there is no reason. The reason is stored for each suppression that a complaint caused. When
+ * requests remove one suppression at the same time, only one request gets it as removed. Rows are locked in
+ * the order of `lockOrder`.
  *
  * Ids and addresses have a branch each: for `or` Postgres reads all suppressions of the account. The account
  * beside the ids is in a form that no index has.
@@ -116,7 +117,7 @@ export const removeSuppressions = statement('remove-suppressions')`
  * Removes the suppressions for one topic.
  *
  * Guarantee: rows are locked in the order of `lockOrder`. Run it after the topic is deleted: then no
- * suppression is added meanwhile.
+ * suppression is added meanwhile. `topic_id <> ''` is the condition of the index.
  *
  * $1 topic.
  */

@@ -2,7 +2,7 @@ import { byType } from '../../events/sql/list-events.ts';
 import { fateAt, isTaken, LOG } from '../../events/sql/webhook-events.ts';
 import { statement } from '../../db/statement.ts';
 
-/** The parameters of what a recovery sends. Each is written as it stands in the statement. */
+/** What a recovery sends: for each value, its parameter in the statement, such as `$8`. */
 interface Wanted {
   readonly webhook: string;
   /** The webhook's routing rule, or null. */
@@ -16,15 +16,16 @@ interface Wanted {
 }
 
 /**
- * The condition of an event `e` with its state `s`, if the webhook takes it. An outstanding delivery is left
- * alone. So is whatever was attempted or given up after the moment: a recovery never sends an event twice.
+ * A condition: the recovery sends the event `e`, which is in the state `s` and which the webhook takes. It
+ * leaves out outstanding deliveries, and events that were attempted or given up after the count. So a
+ * recovery never sends an event twice.
  */
 function isWanted({ undelivered, asOf }: Wanted): string {
   return `s.delivery <> 'queued' and (not ${undelivered}::boolean or s.delivery in ('dead_letter', 'dropped'))
       and (s.last_change_at is null or s.last_change_at <= ${asOf}::timestamptz)`;
 }
 
-/** The condition of an event that is left out because its attempts are no longer logged. */
+/** A condition: the event is left out because its attempts are no longer logged. */
 function isUnknown({ undelivered }: Wanted): string {
   return `${undelivered}::boolean and s.delivery = 'unknown'`;
 }
@@ -34,9 +35,10 @@ const COUNTED: Wanted = { webhook: '$8', rule: '$9', domains: '$10', undelivered
 /**
  * Counts the events of one page that a recovery would send.
  *
- * $1 to $7 as in the query, $8 webhook, $9 its routing rule or null, $10 its domains or null, $11 whether
- * only undelivered events count, $12 the moment of the count. Returns one row: events found and the last
- * position, then the counts.
+ * $1 account, $2 types, $3 the position before the page, $4 the last position of the range, $5 and $6 since
+ * and until, $7 events read at most, $8 webhook, $9 its routing rule or null, $10 its domains or null,
+ * $11 whether only undelivered events count, $12 the moment of the count. Returns one row: the number of
+ * events read and the position of the last one, then the counts.
  */
 export const countRecoverable = statement('count-recoverable')`
     with ${LOG},
@@ -55,10 +57,10 @@ export const countRecoverable = statement('count-recoverable')`
     from (select count(*)::int as found, max(position)::text as "foundTo" from found) t, counts c`;
 
 /**
- * Finds the next events of a recovery, the oldest first. The statement looks at $7 events.
+ * Finds the next events of a recovery, the oldest first.
  *
- * $1 to $12 as above, $13 events at most. Returns each with its position, beside the number of events
- * looked at and the position of the last one. Without a fitting event, one row comes with these alone.
+ * $1 to $12 as above, $13 events returned at most. Returns each with its position, beside the number of events
+ * read and the position of the last one. If no event fits, one row has only this number and position.
  */
 export const findRecoverable = statement('find-recoverable')`
     with ${LOG},
@@ -80,8 +82,9 @@ const QUEUED: Wanted = { webhook: '$3', rule: '$4', domains: '$5', undelivered: 
 
 /**
  * Queues events again, those that are still wanted under the locks, and removes their dead letters. Their due
- * times are spread at the rate of the recovery. So a fresh event waits for few of these. A delivery keeps the
- * last status of its dead letter, as after a replay.
+ * times are spread at the rate of the recovery, so a fresh event waits behind few of them. A delivery keeps
+ * the last status of its dead letter, as after a replay. The account is compared in a form that no index has,
+ * so Postgres finds the events by id.
  *
  * $1 account, $2 events, $3 to $7 as $8 to $12 above, $8 recovery, $9 its rate. Returns how many were queued.
  */
