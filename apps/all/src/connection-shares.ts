@@ -8,7 +8,7 @@ interface ConnectionShares {
   readonly keys: number;
   /** The rate limiter; 0 when it uses Redis. */
   readonly limiter: number;
-  /** The relay claims and sweeps with them, and the worker takes with them. */
+  /** The relay's claims and sweeps, and the worker's takes. */
   readonly leases: number;
   /** The relay's other passes: mail, counts, housekeeping. */
   readonly counts: number;
@@ -20,17 +20,18 @@ interface ConnectionShares {
 const LEASES = 3;
 /** A slow clean-up leaves one connection to the relay's other passes. */
 const COUNTS = 2;
-/** A slow page leaves one connection to the others. */
+/** A slow page leaves one connection to other pages. */
 const READS = 2;
 /** One each for: outcomes of deliveries, outcomes of mail, a received message. */
 const KEPT_FROM_REQUESTS = 3;
 
 /**
- * Each share has at least one connection, except the limiter with Redis. A small pool keeps fewer than
- * `KEPT_FROM_REQUESTS`. Wake-ups, the relay's lock and the worker's lock use one further connection each,
- * outside `poolSize`. At the default of 20, keys and limiter get two each, as in a separate API.
+ * Each share has at least one connection, except the limiter with Redis. With a small pool, fewer than
+ * `KEPT_FROM_REQUESTS` stay free from requests. Wake-ups, the relay's lock and the worker's lock use one
+ * further connection each, outside `poolSize`. At the default of 20, keys and limiter get two connections
+ * each, as in a separate API.
  *
- * @param poolSize at least `SHARED_POOL_MIN`. The shares add up to it.
+ * @param poolSize at least `SHARED_POOL_MIN`. The shares add up to it, without `requests`.
  */
 export function connectionShares(poolSize: number, limiterIsInPostgres: boolean): ConnectionShares {
   const limiter = limiterIsInPostgres ? Math.max(1, Math.floor(poolSize / 10)) : 0;

@@ -1,6 +1,7 @@
 /**
- * Divides the API's Postgres connections: `ApiConnections` says what each share is for. The wake-ups use one
- * more connection. Each share has at least one, but the limiter has none when it uses Redis.
+ * Divides the API's Postgres connections: `ApiConnections` says what each share is for. One connection of the
+ * pool size is for wake-ups. Each share has at least one connection, but the limiter has none when it uses
+ * Redis.
  *
  * With the default size of 10, the limiter and the keys get two connections each.
  */

@@ -15,7 +15,7 @@ import type { Documented, KeyedRoute } from './route.ts';
 import { text, time } from './schemas.ts';
 import type { AnswerOf } from './schemas.ts';
 
-/** A count reads up to 50,000 events. So the API does few at a time. */
+/** A count reads up to 50,000 events. So the API does few counts at a time. */
 const COUNT_SLOTS = { inFlightMax: 1, waitingMax: Infinity, waitMs: 10_000, totalInFlightMax: 2 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The range without `start_date`, as at Resend. */
@@ -59,7 +59,7 @@ const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month'
 const GRANULARITIES = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
 
 /**
- * A list that Resend's SDK joins with commas. It keeps each entry once.
+ * A list that Resend's SDK joins with commas. Of equal entries, the result has one.
  *
  * @param pattern of an entry, without anchors
  */
@@ -93,7 +93,7 @@ const idsOf = <N extends Noun>(noun: N) =>
     'Counts only these.',
   );
 
-/** A name of the tz database. Intl also takes offsets. */
+/** A name of the tz database. Intl also takes offsets such as `+02:00`, which do not match. */
 const ZONE_NAME = /^[A-Za-z][\w+-]*(?:[/][A-Za-z][\w+-]*){0,2}$/;
 /**
  * The tz database's names of three letters, and the zones to which it links them. Postgres reads such a name
@@ -309,8 +309,8 @@ function valueOf(name: MetricName, counts: readonly EventCount[]): number {
 }
 
 /**
- * The number of different messages, for a rate. An unsubscribe names no message, so each one counts. A
- * message may have bounces of both kinds: `any_bounce` counts it once.
+ * The number of different messages, for a rate. An unsubscribe names no message, so each unsubscribe counts. A
+ * message may have bounces of both kinds: `any_bounce` counts the message once.
  */
 function messagesOf(name: MetricName, counts: readonly EventCount[]): number {
   if (name === 'unsubscribed') return valueOf(name, counts);

@@ -54,12 +54,12 @@ function removeSuppression(suppressions: SuppressionStore): Documented<KeyedRout
       success: { status: 200, body: oneDeleted },
       refusals: ['not-found', '400 text', '400 validation-failed'],
     },
-    async handle({ key, id: written, query, body }) {
+    async handle({ key, id: idOrAddress, query, body }) {
       const why = removalReason(query, body);
       if (!why.ok) return why.refusal;
-      const asked = suppressionKey(written);
-      if (asked === null) return noSuch('suppression');
-      const removal = await suppressions.remove(key.accountId, [asked], why.fields.reason, actorOf(key));
+      const target = suppressionKey(idOrAddress);
+      if (target === null) return noSuch('suppression');
+      const removal = await suppressions.remove(key.accountId, [target], why.fields.reason, actorOf(key));
       if (removal.kind === 'reason-missing') return reasonMissing;
       const [id] = removal.ids;
       return id === undefined ? noSuch('suppression') : { ...json(200, removed(id)), written: 1 };
@@ -72,15 +72,15 @@ const ids = batchOf(idField('suppression', 'a suppression'), 'is not an array', 
 const batchRemovalRequest = z
   .union([strictFields({ emails, reason }), strictFields({ ids, reason })])
   .meta({ id: 'SuppressionBatchRemoval' });
-/** `removalReason` checks the reason: the query may have another. */
+/** Not checked here: `removalReason` reads this reason only when the query has none. */
 const anyReason = z.unknown().optional();
 const byAddress = strictFields({ emails, reason: anyReason });
 const byId = strictFields({ ids, reason: anyReason });
 const manyDeleted = z.object({ data: z.array(deletedSuppression) }).meta({ id: 'DeletedSuppressions' });
 
 /**
- * The answer has an entry for each suppression that existed. A suppression after a
- * complaint needs a reason: without one the route removes none.
+ * The answer has an entry for each suppression that existed. If a complaint caused one of them, a reason is
+ * needed: without a reason, the request removes no suppression.
  */
 function removeSuppressions(suppressions: SuppressionStore): Documented<KeyedRoute> {
   return {
@@ -116,31 +116,32 @@ function removeSuppressions(suppressions: SuppressionStore): Documented<KeyedRou
 }
 
 function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
-  if (!hasAny(body, ['ids'])) {
-    const keys = byAddress.transform((fields) =>
+  const hasIds = hasAny(body, ['ids']);
+  if (!hasIds) {
+    const schema = byAddress.transform((fields) =>
       fields.emails.map((address): SuppressionKey => ({ address })),
     );
-    return parseFields(body, keys, ['emails'], suppressionFieldRule);
+    return parseFields(body, schema, ['emails'], suppressionFieldRule);
   }
   if (hasAny(body, ['emails'])) {
     const asked = quoted(valueAt(body, ['emails']));
     return { ok: false, refusal: invalid(`emails ${asked} cannot be used together with ids.`, 400) };
   }
-  const keys = byId.transform((fields) => fields.ids.map((id): SuppressionKey => ({ id })));
-  return parseFields(body, keys, ['ids'], suppressionFieldRule);
+  const schema = byId.transform((fields) => fields.ids.map((id): SuppressionKey => ({ id })));
+  return parseFields(body, schema, ['ids'], suppressionFieldRule);
 }
 
 type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
 
 /**
- * Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts, if there
- * is one.
+ * Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts. Null: both
+ * are blank or missing.
  */
 function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
   const repetition = repetitionIn(query, ['reason']);
   if (repetition !== null) return { ok: false, refusal: suppressionFieldRule.invalid(repetition) };
-  const asked = reasonOf({ reason: query.get('reason') ?? undefined });
-  if (!asked.ok || asked.fields.reason !== null) return asked;
+  const inQuery = reasonOf({ reason: query.get('reason') ?? undefined });
+  if (!inQuery.ok || inQuery.fields.reason !== null) return inQuery;
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   return reasonOf(isObject ? body : {});
 }
@@ -149,7 +150,7 @@ function reasonOf(written: object): ReasonParse {
   return parseFields(written, removalRequest, [], suppressionFieldRule);
 }
 
-/** Contract 7.2. */
+/** The suppression came of a complaint (contract 7.2). */
 const reasonMissing = invalid(
   'A suppression that came of a complaint is removed with a reason alone: give one as reason.',
   400,

@@ -19,7 +19,7 @@ export function unsubscribeRoutes(
   return [showUnsubscribe(topics, tokens), unsubscribe(unsubscribes, tokens)];
 }
 
-/** The hidden field of the page's form. It tells a person's click from the POST of a mail program. */
+/** The hidden field of the page's form. The POST of a mail program does not have it. */
 const FROM_PAGE = { name: 'source', value: 'page' } as const;
 
 /**
@@ -74,8 +74,8 @@ const unsubscribed = z
   .meta({ id: 'Unsubscribed' });
 
 /**
- * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send bodies of several forms,
- * or none. The route reads a body only to tell the page's form from them.
+ * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send several kinds of bodies, or
+ * none. The handler reads the body only to recognise the page's form.
  */
 function unsubscribe(
   unsubscribes: UnsubscribeStore,

@@ -13,7 +13,7 @@ const ROLES_PREFIX = /^[a-z_][a-z0-9_]{0,49}$/;
 
 interface MigrateOptions {
   readonly json?: true;
-  /** The prefix of the names. */
+  /** The prefix of the roles' names. */
   readonly roles?: string;
 }
 

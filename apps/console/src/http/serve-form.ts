@@ -54,7 +54,7 @@ const RESULT_EVERY_MS = 250;
 const ONCE = /^[\w-]{22}$/;
 
 /** True for a text that can be the one-time token of a form. */
-export function isOnce(text: unknown): text is string {
+export function isFormToken(text: unknown): text is string {
   return typeof text === 'string' && ONCE.test(text);
 }
 
@@ -130,7 +130,7 @@ function requireAllowed(visitor: Visitor, request: Request, response: Response, 
   if (!hasCsrf(visitor, csrf)) {
     throw refuse('This form is not valid', 'It is from another session. Open its page again.');
   }
-  if (!isOnce(once)) throw badRequest(['once is not the token of a form.']);
+  if (!isFormToken(once)) throw badRequest(['once is not the token of a form.']);
   return { once, fields };
 }
 

@@ -10,7 +10,7 @@ import type { Page } from '../html/layout.ts';
 import { queryOf } from '../html/links.ts';
 import { badRequest, Refusal } from './refusal.ts';
 import type { Respond } from './respond.ts';
-import { isOnce } from './serve-form.ts';
+import { isFormToken } from './serve-form.ts';
 
 /** A request of a signed-in user for a page. */
 export interface Visit {
@@ -28,7 +28,7 @@ export interface Visit {
   readonly done: FormResult | null;
 }
 
-/** Reads what a page shows. @throws Refusal */
+/** Reads what a page shows, or says where to redirect the browser. @throws Refusal */
 export type PageHandler = (visit: Visit) => Promise<Page | { readonly redirect: string }>;
 
 export interface PageServing {
@@ -38,7 +38,7 @@ export interface PageServing {
   readonly respond: Respond;
 }
 
-/** Serves a page. Everything it reads is in one read-only transaction. */
+/** Serves a page. Inside `reads.read`, everything that uses `reads` is in one read-only transaction. */
 export function servePage(serving: PageServing, handler: PageHandler): RequestHandler {
   const { reads, keys, clock, respond } = serving;
   const sessions: Pick<ConsoleSessionStore, 'find'> = createConsoleSessions(reads);
@@ -49,7 +49,7 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
       const visitor = await visitorOf(request, sessions, keys);
       if (visitor === null) return null;
       response.locals['visitor'] = visitor;
-      const { done: token, ...query } = request.query;
+      const { done: formToken, ...query } = request.query;
       const visit = {
         visitor,
         mayAct: visitor.role === 'operator',
@@ -60,7 +60,7 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
         isConnected: () => !response.destroyed,
       };
       const page = await orRefusal(request, async () =>
-        handler({ ...visit, done: await resultOf(forms, token) }),
+        handler({ ...visit, done: await resultOf(forms, formToken) }),
       );
       return { visitor, page };
     });
@@ -78,22 +78,25 @@ export function servePage(serving: PageServing, handler: PageHandler): RequestHa
 
 async function resultOf(forms: Pick<ConsoleFormStore, 'result'>, token: unknown): Promise<FormResult | null> {
   if (token === undefined) return null;
-  if (!isOnce(token)) throw badRequest(['done is not the token of a form.']);
+  if (!isFormToken(token)) throw badRequest(['done is not the token of a form.']);
   return forms.result(token);
 }
 
-/** A refusal is an answer. An error out of the transaction would close the connection to Postgres. */
+/** Returns a refusal as a page. An error that leaves the transaction would close the connection to Postgres. */
 async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>): Promise<Answer | Page> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal) return error.pageFor(formPageOf(request, error.wrongFields));
+    if (error instanceof Refusal) return error.pageFor(formUrlOf(request, error.wrongFields));
     throw error;
   }
 }
 
-/** The same page with the fields that are right. No page is cached, so the browser's Back would lose them. */
-function formPageOf({ path, query }: Request, wrongFields: readonly string[]): string {
+/**
+ * The URL of the same page, without the wrong fields. The browser's Back would lose the right ones, because no
+ * page is cached.
+ */
+function formUrlOf({ path, query }: Request, wrongFields: readonly string[]): string {
   const right = Object.entries(query).flatMap(([name, value]) =>
     typeof value === 'string' && name !== 'done' && !wrongFields.includes(name) ? [[name, value]] : [],
   );
@@ -101,8 +104,9 @@ function formPageOf({ path, query }: Request, wrongFields: readonly string[]): s
 }
 
 /**
- * A link on another site, such as a ticket. The session's cookie is `SameSite=Strict`, so the browser holds
- * it back. It sends the cookie when the console itself opens the page.
+ * True when a link on another site led here, such as a link in a ticket. The session's cookie is
+ * `SameSite=Strict`, so the browser does not send it then. The browser sends it when the console itself opens
+ * the page.
  */
 function isForeignLink({ headers }: Request): boolean {
   return headers['sec-fetch-site'] === 'cross-site';

@@ -4,7 +4,8 @@ export type FoundEvent = EventStory['event'];
 
 export interface EventParts {
   readonly story: EventStory;
+  /** Null: the account does not exist. */
   readonly account: Account | null;
-  /** The deletions of webhooks that are gone. */
+  /** The audit entries of the deletions of webhooks, by webhook id. */
   readonly deletions: ReadonlyMap<string, ListedAuditEntry>;
 }

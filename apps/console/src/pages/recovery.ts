@@ -126,7 +126,7 @@ function failedAgain({ failed, webhookId, startedAt }: FoundRecovery): Html {
     <span class="rel">see the dead letters</span>`;
 }
 
-/** The recovery waits while fresh events do, so it may be slower than its rate. */
+/** The recovery waits while fresh events wait, so it may be slower than its rate. */
 function onAverage({ queued, startedAt, status }: FoundRecovery, now: Date): string {
   const seconds = (now.getTime() - startedAt.getTime()) / 1000;
   if (status !== 'running' || queued === 0 || seconds < 1) return '';
@@ -155,19 +155,19 @@ function endText(recovery: FoundRecovery, now: Date): string {
 
 function stopForm(recovery: FoundRecovery, { visitor }: Visit): Html {
   const { id, left, queued } = recovery;
-  const isCut = isOpenEnded(recovery);
+  const isLeftUnknown = isOpenEnded(recovery);
   return html`<details class="ask">
     <summary class="btn">Stop…</summary>
     <form method="post" action="/recoveries/${id}/stop">
       ${formTokens(visitor)}
       <p>
-        Stopping leaves <b>${isCut ? 'an unknown number of events' : counted(left, 'event')}</b> as they are.
-        Postrider still sends the ${count(queued)} queued events. You cannot resume a stopped recovery. Start
-        a new one for the remaining events.
+        Stopping leaves <b>${isLeftUnknown ? 'an unknown number of events' : counted(left, 'event')}</b> as
+        they are. Postrider still sends the ${count(queued)} queued events. You cannot resume a stopped
+        recovery. Start a new one for the remaining events.
       </p>
       <div class="acts">
         <button class="btn danger">
-          Stop ${isCut ? 'the recovery' : `with ${counted(left, 'event')} remaining`}
+          Stop ${isLeftUnknown ? 'the recovery' : `with ${counted(left, 'event')} remaining`}
         </button>
       </div>
     </form>

@@ -54,7 +54,7 @@ export type DomainAddition =
   | { readonly kind: 'taken' }
   | DomainLimitReached;
 
-/** A claim on a domain name: other accounts cannot add the name, although the domain may never be verified. */
+/** A claim on a domain name: other accounts cannot add the name, although its owner has not proved it. */
 export interface DomainClaim {
   readonly accountId: AccountId;
   readonly id: DomainId;

@@ -24,12 +24,12 @@ export interface EventFate {
   readonly ruleId: RoutingRuleId | null;
   readonly failingSince: Date | null;
   readonly fate: Fate;
-  /** The word of the API for it. */
+  /** The API's word for the fate. */
   readonly status: WebhookEventStatus;
-  /** Attempts of the outstanding delivery, or of the dead letter; else those that are logged, 100 at most. */
+  /** Attempts of the outstanding delivery or of the dead letter. Without both: logged attempts, 100 at most. */
   readonly attempts: number;
   readonly deadLetterId: DeadLetterId | null;
-  /** null: an attempt runs, or none follows. */
+  /** null: an attempt runs, or no attempt follows. */
   readonly nextAttemptAt: Date | null;
 }
 
@@ -42,8 +42,8 @@ interface FateRow extends Omit<EventFate, 'fate' | 'ruleId'> {
 /**
  * Reads what became of events of any account at each webhook.
  *
- * @param ids at most 500, each once. @returns an entry for each. It is empty when no webhook matched, and for
- *   a missing event.
+ * @param ids at most 500, each once. @returns the fates for each id. There are none when no webhook matched,
+ *   and for a missing event.
  */
 export async function readFates(
   { pool }: Pick<Database, 'pool'>,

@@ -43,7 +43,7 @@ const JUDGED = 'm.id, m.created_at, m.inbox_id, m.held_reason';
 const IS_OLDER = '(m.created_at, m.id) < ($2::timestamptz, $3::text)';
 const NEWEST = 'order by m.created_at desc, m.id desc';
 
-/** The newest held messages of all accounts. $1 null, $2 and $3 the message before, $4 messages. */
+/** The newest held messages of all accounts. $1 null, $2 and $3 time and id of the cursor, $4 messages. */
 const NEWEST_OF_ALL = `
         select ${JUDGED}, row_number() over (${NEWEST}) as n from messages m
         where m.status = 'held' and $1::text is null and ${IS_OLDER} ${NEWEST} limit $4`;
@@ -105,7 +105,7 @@ const LIST_RELEASED = statement('list-released-messages')`
 
 /**
  * Counts the newest $1 held messages by reason, without the rows of deleted inboxes. A relay deletes those
- * rows slowly. So the limit applies before they are left out: it bounds what is read.
+ * rows slowly. So the limit applies before those rows are left out: it bounds what is read.
  *
  * Returns at least one row. Its reason is null when no message is counted.
  */
@@ -160,7 +160,7 @@ export interface HeldCounts {
 export interface FoundHeldMessages {
   /** The newest first. */
   readonly messages: readonly HeldMessage[];
-  /** Messages behind this one may match, too. null: no older one matches. */
+  /** Messages that are older than this one may match, too. null: no older message matches. */
   readonly olderFrom: ListPosition | null;
 }
 
@@ -182,7 +182,7 @@ export async function findHeldMessages(
 
 type FoundRow = HeldMessage & { readonly fits: boolean; readonly isLast: boolean };
 
-/** The messages that were released since then. The last release comes first. */
+/** The messages that were released at `since` or later. The last release comes first. */
 export async function listReleasedMessages(
   { pool }: { readonly pool: Pool },
   { since, accountId }: { readonly since: Date; readonly accountId: AccountId | undefined },

@@ -12,8 +12,8 @@ export type UnsubscribeStore = ReturnType<typeof createUnsubscribeStore>;
 export function createUnsubscribeStore(db: Database, clock: Clock) {
   return {
     /**
-     * Suppresses the address for the topic. The same statement records `email.unsubscribed`, if the suppression
-     * is new.
+     * Suppresses the address for the topic. If the suppression is new, the same statement records
+     * `email.unsubscribed`.
      * For a deleted topic, nothing happens: new mail cannot name the topic, and queued mail about it is not
      * sent.
      */

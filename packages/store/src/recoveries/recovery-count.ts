@@ -13,7 +13,7 @@ import { countRecoverable } from './sql/recoverable-events.ts';
 /** Which events a recovery sends: those that the endpoint did not take, or all. */
 export const RECOVERED_EVENTS = ['undelivered', 'all'] as const;
 
-/** A recovery sends events, or dead letters alone, also those whose events are gone. */
+/** A recovery sends events, or only dead letters, even if their events are deleted. */
 export const RECOVERED = [...RECOVERED_EVENTS, 'dead_letters'] as const;
 export type Recovered = (typeof RECOVERED)[number];
 
@@ -46,23 +46,24 @@ export interface RecoveryCount {
   readonly deadLetters: number;
   /** Events that are left out, because their attempts are no longer logged. */
   readonly unknown: number;
-  /** The times when the first and the last matched event were recorded; null: there is none. */
+  /** The times when the first and the last matched event were recorded; null: no event matched. */
   readonly oldest: Date | null;
   readonly newest: Date | null;
   /** More events match. The count ended after a number of events, or when its caller wanted no more. */
   readonly hasMore: boolean;
 }
 
-/** A step of a count. */
+/** Events that one statement of a count reads. */
 const EVENTS_PER_PAGE = 5_000;
 
-/** A request, with everything that the count and the steps need. */
+/** A request, with everything that the count and the steps of the recovery need. */
 export interface RecoveryPlan {
   readonly accountId: AccountId;
   readonly webhookId: WebhookId;
   readonly subscription: Subscription;
   readonly request: RecoveryRequest;
   readonly span: { readonly since: Date; readonly until: Date };
+  /** Positions of events: the first event is behind `after`. */
   readonly range: { readonly after: bigint; readonly last: bigint };
   readonly asOf: Date;
 }
@@ -91,8 +92,9 @@ export async function planRecovery(
 }
 
 /**
- * The times that limit the events of a recovery. If the span ends at the count, only `since` limits them, and
- * the last position. After an earlier count, newer events are looked at, and left out by their state.
+ * The times that limit the events of a recovery. If the span ends at the count, only `since` and the last
+ * position limit them. If `asOf` is an earlier count, newer events are read too, but their state leaves them
+ * out.
  */
 export function eventTimes(
   { since, until }: RecoveryPlan['span'],
@@ -106,7 +108,9 @@ function laterOf(one: Date, other: Date): Date {
 }
 
 interface CountRow {
+  /** Events that were read. */
   readonly found: number;
+  /** The position of the last one; null: no event was read. */
   readonly foundTo: string | null;
   readonly matched: number;
   readonly deadLetters: number;

@@ -14,7 +14,7 @@ const LIFETIMES = [
   { table: 'idempotency_keys', age: 'created_at', hours: 24 },
   // An older notification is refused for its age.
   { table: 'provider_notifications', age: 'received_at', hours: NOTIFICATION_ID_HOURS },
-  // The message of a notification becomes known when the worker that sent it reaches Postgres again.
+  // The notification's message becomes known when the worker that sent the message reaches Postgres again.
   { table: 'unclaimed_notifications', age: 'received_at', hours: UNCLAIMED_NOTIFICATION_HOURS },
   // The limit of an inbox counts the mail that it sent in the last hour.
   { table: 'counted_sends', age: forRetention('counted_at'), hours: 2 },

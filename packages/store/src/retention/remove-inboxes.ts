@@ -15,8 +15,8 @@ export interface InboxRemovals {
 }
 
 /**
- * Deletes the rows of deleted inboxes. Locked rows are skipped, so this cannot deadlock. The sweep of the
- * blob store deletes the bytes of messages.
+ * Deletes the rows of deleted inboxes. Locked rows are skipped, so this cannot deadlock. The blob sweep
+ * deletes the bytes of messages.
  */
 export async function removeInboxes(pool: Pool): Promise<InboxRemovals> {
   const { rows } = await queryOn<{ id: string }>(pool, 'select id from removed_inboxes order by id');
@@ -33,6 +33,7 @@ async function removeRows(pool: Pool, id: string): Promise<boolean> {
   return ((await queryOn(pool, FORGET, [id])).rowCount ?? 0) > 0;
 }
 
+/** @returns whether it deleted rows. */
 async function step(client: PoolClient, id: string): Promise<boolean> {
   for (const drop of [DROP_SENDS, DROP_MESSAGES, DROP_THREADS]) {
     if (((await client.query(drop, [id])).rowCount ?? 0) > 0) return true;
@@ -51,8 +52,7 @@ function dropSome(table: string, key: string, rows: number, condition = ''): str
 const DROP_SENDS = dropSome('inbox_sends', 'email_id', ROWS_PER_STEP);
 const DROP_MESSAGES = dropSome('messages', 'id', RECEIVED_PER_STEP);
 /**
- * Deleting a thread would also delete its messages. So threads with messages left stay until these are
- * deleted.
+ * Deleting a thread would also delete its messages. So a thread stays until its messages are deleted.
  */
 const DROP_THREADS = dropSome('inbox_threads', 'id', ROWS_PER_STEP, `and ${lacksMessages('r.id')}`);
 

@@ -19,7 +19,7 @@ const PAGE = `
 
 /**
  * The addresses for which the account has an inbox or a routing rule, and those of a postmaster when it has
- * the inbox that the operator named. Domains do not count, because they may be verified again.
+ * the inbox that the operator named. Whether a domain is verified does not count: it may be verified again.
  */
 const OWN = `
   select a.address from unnest($2::text[]) a (address)
@@ -31,10 +31,10 @@ const OWN = `
         and (select true from inboxes i where i.postmaster and i.account_id = $1) is not null`;
 
 /**
- * Finds mail that SES announced before the request, and that the account may receive. Its addresses are known
- * only once it is read.
+ * Finds mail that SES announced before the request, and that the account may receive. Only once the mail is
+ * read, its addresses show whether it is from or for the person.
  *
- * @returns all as pending.
+ * @returns all this mail as pending.
  */
 export async function unreadSesMail(
   pool: Pool,

@@ -15,8 +15,8 @@ export const LEDGERS: readonly string[] = ['_prisma_migrations', 'migration'];
 
 /**
  * Reads the catalog. Tables of other owners are not Postrider's. No process names the partition of a day, so
- * it needs no right on such partitions. The sequence of an identity column needs no right either. Everyone may
- * execute functions, except those with `security definer`.
+ * it needs no right on such partitions. The sequence of an identity column needs no right either. Everyone
+ * may execute functions, except those with `security definer`.
  */
 const RIGHTS = `
   with ledger as (select relowner as owner from pg_class where oid = 'public._prisma_migrations'::regclass),

@@ -69,14 +69,14 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
       });
       return rows.map(webhookOf);
     },
-    /** The health of these webhooks, whichever account has them. The map lacks one whose row is deleted. */
+    /** The health of these webhooks, whichever account has them. The map lacks webhooks without a row. */
     async health(ids: readonly WebhookId[]): Promise<ReadonlyMap<WebhookId, WebhookHealth>> {
       return readWebhookHealth(db, ids);
     },
     /**
-     * Removes the webhook with its queued deliveries and dead letters. Once the promise resolves, none of
-     * them is visible or claimed. The rows of a large backlog are deleted later. @returns false when there is
-     * no such webhook.
+     * Removes the webhook with its queued deliveries and dead letters. Once the promise resolves, these
+     * deliveries are not claimed, and nothing of the webhook is visible. The rows of a large backlog are
+     * deleted later. @returns false when there is no such webhook.
      */
     async delete(accountId: AccountId, id: WebhookId, by: Actor): Promise<boolean> {
       const isMarked = await db.transactions.run(async (tx) => {

@@ -200,7 +200,7 @@ export const readBodies = statement('read-bodies')`
 /** $2 in the statements below: `text` or `html`. */
 const BODY = `case $2::text when 'html' then m.html else m.text end`;
 
-/** The bytes of a body in UTF-8; null when the message has none. Postgres does not read the body. $1 message. */
+/** The bytes of a body in UTF-8, or null without a body. Postgres does not read the body. $1 message. */
 export const sizeOfBody = statement('size-of-body')`
     select octet_length(${BODY}) as size from messages m where m.id = $1 and ${INBOX_IS_THERE}`;
 

@@ -6,8 +6,8 @@ import { lockOrder } from './suppressions.ts';
  * Finds the message that a notification is about, and locks it until the transaction ends.
  *
  * Guarantee: our id decides. The provider's id counts only when our id names no message. Our id in the header
- * counts only when both name none. Reports about one message run one after another, so each sees the last
- * event that the report before it wrote.
+ * counts only when neither of the two names a message. Notifications about one message are recorded one after
+ * another, so each sees the last event that the one before wrote.
  *
  * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */
@@ -28,8 +28,8 @@ type Parameter = `$${number}`;
  * The insert that suppresses, for all mail, the addresses that a notification blames.
  *
  * Guarantee: one row for each address, locked in the order of `lockOrder`. An existing suppression keeps its
- * id and time. A complaint replaces its origin and its message, because a customer can remove a complaint
- * only with a reason.
+ * id and time. A complaint replaces its origin and its message, because a customer needs a reason to remove a
+ * suppression that a complaint caused.
  *
  * @param email a FROM item with `account_id` and `email_id`; without a row, nothing is suppressed.
  * @param parameters suppression ids, addresses (each once), origins.
@@ -62,10 +62,11 @@ export const suppressReported = statement('suppress-reported')`
  * the suppressed addresses, and the event.
  *
  * Guarantee: it writes all of this or nothing. Locks are taken in the order message, notification,
- * suppressions, webhooks. A notification that was recorded before changes nothing.
+ * suppressions, webhooks. A notification that was recorded before changes nothing. About mail of a test key,
+ * only the id of the notification is written.
  *
  * A locked message is skipped: after waiting for the lock, the statement's snapshot of the webhooks would be
- * too old. The caller then runs it after `lock-notified-email`, in one transaction.
+ * too old. The caller then runs this statement after `lock-notified-email`, in one transaction.
  *
  * $1 to $6 as in `eventCtes`, with one event and no account; $7 our id, $8 id of the notification, $9 new
  * last event, $10 last events that are not replaced, $11 error of a message that was never sent, or null; $12
@@ -132,9 +133,9 @@ export const claimNotifications = statement('claim-notifications')`
 /**
  * Marks a notification as recorded.
  *
- * Guarantee: however often a notification arrives, exactly one committed transaction gets a row; the others
- * wait for it. Run it in the transaction that makes the notification's changes. After a rollback, the
- * notification can be recorded again.
+ * Guarantee: however often a notification arrives, exactly one committed transaction gets a row. Other
+ * transactions wait for this one. Run the statement in the transaction that makes the notification's changes.
+ * After a rollback, the notification can be recorded again.
  *
  * $1 id of the notification. Returns the id, or no row when the notification was recorded before.
  */

@@ -59,8 +59,8 @@ export const countRecoverable = statement('count-recoverable')`
 /**
  * Finds the next events of a recovery, the oldest first.
  *
- * $1 to $12 as above, $13 events returned at most. Returns each with its position, beside the number of events
- * read and the position of the last one. If no event fits, one row has only this number and position.
+ * $1 to $12 as above, $13 events returned at most. Returns each with its position, beside the number of
+ * events read and the position of the last one. If no event fits, one row has only this number and position.
  */
 export const findRecoverable = statement('find-recoverable')`
     with ${LOG},
