@@ -7,7 +7,8 @@ import { connectionShares } from './connection-shares.ts';
  * commits and query plans, so each kind has its own pool. No pool connects before its first statement.
  */
 export function openConnections(config: ConfigurationOf<'all'>, onError: (error: Error) => void) {
-  const shares = connectionShares(config.sharedPoolSize, config.redisUrl === undefined);
+  const limiterIsInPostgres = config.redisUrl === undefined;
+  const shares = connectionShares(config.sharedPoolSize, limiterIsInPostgres);
   const postgres = { databaseUrl: config.databaseUrl, applicationName: 'postrider-all', onError };
   const wakeUps = createWakeUps(postgres);
   return {

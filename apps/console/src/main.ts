@@ -2,7 +2,7 @@ import { processShell } from '@postrider/runtime';
 import { createWakeUps, openDatabase, openReadDatabase, requireDatabase } from '@postrider/store';
 import { addConsole } from './console.ts';
 
-/** Connections for sign-in and actions. The pages have the others; the wake-ups use one more. */
+/** Connections for sign-in and actions. Of the pool size, one more is for wake-ups, the rest for pages. */
 const ACTION_CONNECTIONS = 2;
 
 const shell = processShell('console');

@@ -83,7 +83,7 @@ function contents(names: readonly string[]): Markup {
 `;
 }
 
-/** A link opens a `details` when its target is inside. It does not when the `details` is the target. */
+/** A link to an element inside a `details` opens the `details`. A link to the `details` itself does not. */
 function folded(id: string, summary: Markup, content: Markup): Markup {
   return markup`<details><summary><h3>${summary}</h3></summary><div id="${id}">${content}</div></details>
 `;
@@ -132,7 +132,7 @@ function contentOf({ description = '', content = {} }: ShownContent): Markup {
   return markup`<p>${description}</p>${bodies}`;
 }
 
-/** A reference to a named schema leads to it. Any other schema is shown as JSON. */
+/** A reference to a named schema is shown as a link to that schema. Any other schema is shown as JSON. */
 function schemaText(schema: object): Markup {
   const name = '$ref' in schema ? String(schema.$ref).split('/').at(-1) : undefined;
   if (name !== undefined && Object.keys(schema).length === 1) {

@@ -13,9 +13,9 @@ import { contextOf } from './request-context.ts';
 const SETTINGS = {
   /** Batch bodies in flight per key: one uploads while the other is stored. */
   batchesPerKey: 2,
-  /** This many more may wait, per key. What Node has read of a waiting body stays in memory. */
+  /** This many more batch bodies may wait, per key. What Node has read of a waiting body stays in memory. */
   batchesWaitingMax: 32,
-  /** The memory budget for unparsed bodies. It counts each body beyond its first `bytesUncounted`. */
+  /** The memory budget for unparsed bodies. The first `bytesFree` of each body do not count. */
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesUncounted: LIMITS.bodyBytes,
   /**
@@ -23,7 +23,7 @@ const SETTINGS = {
    * takes 183 MiB, half for numbers in arrays. One body at a time may exceed the budget.
    */
   parsedBytesMax: 4 * LIMITS.batchBodyBytes,
-  /** A received body waits at most this long for the memory to parse it. It may take as long to arrive. */
+  /** A received body waits at most this long for the memory to parse it. Its arrival may take as long. */
   parseWaitMs: 30_000,
 };
 
@@ -77,7 +77,7 @@ export class Body {
   readonly #parts: BodyParts;
   /** The slots and the bytes that the body takes from the limits. */
   readonly #held: { release(): void }[] = [];
-  /** Why no more of the body will arrive. */
+  /** Why no more of the body will arrive. Null: more may arrive. */
   #end: BodyFault | 'client gone' | null;
   /** Resolves when `#end` is set. */
   readonly #ended: Promise<void>;
@@ -133,8 +133,8 @@ export class Body {
     if (received === 'ended early') return { ok: false, why: this.#reasonOfEnd() };
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
-    // A small body has fewer values than `refusalOfCounts` allows: each takes a byte at least.
-    if (body.length <= limits.settings.bytesUncounted) return { ok: true, body };
+    // A small body has fewer values than `refusalOfCounts` allows: each value takes a byte at least.
+    if (body.length <= limits.settings.bytesFree) return { ok: true, body };
     const counts = countJsonValues(body);
     const tooMany = refusalOfEntries(counts.entries, rule);
     if (tooMany !== null) return tooMany;
@@ -257,7 +257,7 @@ function refusalOfHead(request: IncomingMessage, rule: BodyRule): Answer | null 
     : rule.unreadable('has a Transfer-Encoding other than chunked, which is not supported');
 }
 
-/** We ask for the body only when nothing in the head refuses it. */
+/** Sends `100 Continue`, if the client waits for it. Call it when nothing in the head refuses the body. */
 function sendContinue(response: ServerResponse): void {
   const context = contextOf(response);
   if (!context.awaitsContinue) return;

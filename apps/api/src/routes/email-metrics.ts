@@ -309,8 +309,8 @@ function valueOf(name: MetricName, counts: readonly EventCount[]): number {
 }
 
 /**
- * The number of different messages, for a rate. An unsubscribe names no message, so each unsubscribe counts. A
- * message may have bounces of both kinds: `any_bounce` counts the message once.
+ * The number of different messages, for a rate. An unsubscribe names no message, so each unsubscribe counts.
+ * A message may have bounces of both kinds: `any_bounce` counts the message once.
  */
 function messagesOf(name: MetricName, counts: readonly EventCount[]): number {
   if (name === 'unsubscribed') return valueOf(name, counts);

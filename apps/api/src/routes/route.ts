@@ -38,7 +38,7 @@ export interface RouteRequest {
   readonly requestId: string;
   /** Checks the key again. Call it after a wait. @returns the refusal; null: the key is still good */
   readonly recheckKey: () => Promise<Answer | null>;
-  /** Tells whether the client still waits for the answer. */
+  /** Says whether the client still waits for the answer. */
   readonly client: WaitingClient;
 }
 
@@ -75,7 +75,8 @@ export interface KeyedRoute extends RouteBase {
   readonly limited: boolean;
   /**
    * Returns what a parsed body costs. Without this function a limited route costs 1. With it, the API charges
-   * the key after it has read the body. Before that, the key's window must have at least 1 left.
+   * the key after it has read the body. Before that, the key must have at least 1 left in its rate limit
+   * window.
    */
   readonly cost?: (body: unknown) => BodyCost;
   /** A mistake of the customer is an answer. @throws StoreUnavailableError */
@@ -91,7 +92,7 @@ export interface BodyCost {
 /** A route without an API key and so without a rate limit, for callers who cannot have a key. */
 export interface KeylessRoute extends RouteBase {
   readonly scope: null;
-  /** Requests from the same client address share slots. True: those of `StageServices.clientSlots`. */
+  /** Requests from the same client address share slots. True: the slots of `StageServices.clientSlots`. */
   readonly slotPerClient?: true | AccountSlots;
   /** @throws StoreUnavailableError */
   readonly handle: (request: KeylessRequest) => Promise<Answer>;

@@ -38,7 +38,7 @@ export async function sendEmails(
   const faults = [
     ...(parsedKey.ok ? [] : [parsedKey.fault]),
     ...faultsOf(messages),
-    ...(rules.smtpUtf8 ? [] : undeliverable(messages)),
+    ...(rules.smtpUtf8 ? [] : faultsWithoutSmtpUtf8(messages)),
   ];
   if (!parsedKey.ok || faults.length > 0) {
     const unknown = await emails.unknownTopics(request.key.accountId, topicsOf(messages));
@@ -76,7 +76,8 @@ export function sendOf(
   return { accountId, kind, drafts, domains, sentBy: { keyId, requestId } };
 }
 
-function undeliverable(messages: readonly RequestedEmail[]): FieldFault[] {
+/** The faults of addresses that the mail provider cannot take, because it has no SMTPUTF8. */
+function faultsWithoutSmtpUtf8(messages: readonly RequestedEmail[]): FieldFault[] {
   return messages.flatMap(({ parse, pathOf }) =>
     parse.ok
       ? smtpUtf8Faults(parse.draft).map(({ field, message }) => ({ field: pathOf(field), message }))

@@ -134,8 +134,8 @@ function removalKeys(body: unknown): FieldsParse<SuppressionKey[]> {
 type ReasonParse = FieldsParse<{ readonly reason: string | null }>;
 
 /**
- * Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts. Null: both
- * are blank or missing.
+ * Reads the reason from `?reason=`. When that is blank or missing, `reason` of the JSON body counts. Null:
+ * both are blank or missing.
  */
 function removalReason(query: URLSearchParams, body: unknown): ReasonParse {
   const repetition = repetitionIn(query, ['reason']);

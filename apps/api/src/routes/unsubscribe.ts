@@ -74,8 +74,8 @@ const unsubscribed = z
   .meta({ id: 'Unsubscribed' });
 
 /**
- * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send several kinds of bodies, or
- * none. The handler reads the body only to recognise the page's form.
+ * RFC 8058. Unsubscribes at once; a repetition changes nothing. Mail programs send several kinds of bodies,
+ * or none. The handler reads the body only to recognise the page's form.
  */
 function unsubscribe(
   unsubscribes: UnsubscribeStore,

@@ -2,12 +2,12 @@ import { networkOf } from '@postrider/limits';
 
 const WRONG_MAX = 5;
 const WAIT_MS = 60_000;
-/** Networks in memory. */
+/** Maximum number of networks in memory. */
 const NETWORKS_MAX = 10_000;
 
 /**
- * Protects the log: after five wrong keys from one network, it gets no more for a minute. Keys need no
- * protection, because they have 256 random bits. A right key never waits.
+ * Protects the log: after five wrong keys from one network, it gets no lines about wrong keys from there for
+ * a minute. Keys need no protection, because they have 256 random bits. A right key never waits.
  */
 export class SignInLimit {
   readonly #nowMs: () => number;
@@ -18,7 +18,7 @@ export class SignInLimit {
     this.#nowMs = nowMs;
   }
 
-  /** @returns the seconds for which wrong keys of this address are too many; 0 when they are not. */
+  /** @returns the seconds until a wrong key of this address may be logged again; 0 when it may be now. */
   waitSeconds(address: string): number {
     const { keys, lastMs } = this.#wrong.get(clientNetwork(address)) ?? { keys: 0, lastMs: 0 };
     if (keys < WRONG_MAX) return 0;

@@ -19,7 +19,7 @@ export function bytes(value: number): string {
 
 const CLIPPED_AT = 300;
 
-/** Cuts a text for a list. Its sender may have written a long one. */
+/** Cuts a text for a list. Its sender may have written a long text. */
 export function clipped(text: string): string {
   const cut = cutName(text, CLIPPED_AT);
   return cut === text ? text : `${cut}…`;
@@ -68,7 +68,7 @@ export function ago(at: Date, now: Date): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The day on which a thing of this time is deleted. */
+/** The day on which something from `at` is deleted, if it is kept for `days` days. */
 export function dayAfter(at: Date, days: number): string {
   return day(new Date(at.getTime() + days * DAY_MS));
 }
@@ -122,7 +122,7 @@ export function latency(milliseconds: number): string {
   return milliseconds < 10_000 ? `${count(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** Quotes a text as one word of a shell command. A quote in the text cannot end it, so no text can run. */
+/** Quotes a text as one word of a shell command. A quote in the text cannot end the word, so nothing runs. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

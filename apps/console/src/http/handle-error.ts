@@ -11,7 +11,7 @@ import { badRequest, Refusal } from './refusal.ts';
 import { requestIdOf } from './open-request.ts';
 import type { Respond } from './respond.ts';
 
-/** Answers a request that failed. Only the log gets the error. A refusal is no fault, so the log lacks it. */
+/** Answers a request that failed. Only the log gets the error. A refusal is no fault, so it is not logged. */
 export function handleError(respond: Respond, clock: Clock, logger: Logger): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request, response, next) => {

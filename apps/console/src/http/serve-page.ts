@@ -82,7 +82,7 @@ async function resultOf(forms: Pick<ConsoleFormStore, 'result'>, token: unknown)
   return forms.result(token);
 }
 
-/** Returns a refusal as a page. An error that leaves the transaction would close the connection to Postgres. */
+/** Returns a refusal as a page. An error that left the transaction would close the connection to Postgres. */
 async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>): Promise<Answer | Page> {
   try {
     return await work();
@@ -93,8 +93,8 @@ async function orRefusal<Answer>(request: Request, work: () => Promise<Answer>):
 }
 
 /**
- * The URL of the same page, without the wrong fields. The browser's Back would lose the right ones, because no
- * page is cached.
+ * The URL of the same page, without the wrong fields. No page is cached, so the browser's Back would lose the
+ * right fields.
  */
 function formUrlOf({ path, query }: Request, wrongFields: readonly string[]): string {
   const right = Object.entries(query).flatMap(([name, value]) =>

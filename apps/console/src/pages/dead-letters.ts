@@ -27,7 +27,7 @@ interface ShownFilter {
 
 export interface DeadLetterParts {
   readonly letters: readonly FoundDeadLetter[];
-  /** The next page begins behind it. null: this is the last page. */
+  /** The next page begins behind this dead letter. null: this is the last page. */
   readonly olderFrom: ListPosition | null;
   readonly matching: DeadLetterCount;
   readonly filter: ShownFilter;
@@ -43,7 +43,7 @@ export function deadLettersPage(parts: DeadLetterParts, settings: Settings, visi
     letters.length === 0
       ? { title: parts.isFirst ? 'No matches' : 'No older matches' }
       : {
-          // The count looks at the newest only. A later page may show others.
+          // The count looks at the newest dead letters only. A later page may show older ones.
           title: `${count(Math.max(found, letters.length), !isWhole)} match`,
           more: inWords(parts.filter),
           side: recoverButton(parts, visit),

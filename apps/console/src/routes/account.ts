@@ -18,9 +18,9 @@ import { accountPage } from '../pages/account.ts';
 import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
-/** An account may have more: the page says so. */
+/** Webhooks, and domains, that the page shows at most. The page also says how many there are. */
 const SHOWN_MAX = 100;
-/** The audit has the others. */
+/** The newest entries of the audit. The page of the audit has all. */
 const ACTIONS_SHOWN = 5;
 
 /** `/accounts/:id` */

@@ -45,6 +45,7 @@ export function showWebhook(db: Database, clock: Clock, settings: Settings): Pag
     if (webhook === null) throw noSuch('webhook', id, visit.now, 'A deletion removes a webhook at once.');
     const account = await accounts.describe(webhook.accountId);
     const page = await events.list(webhook.accountId, id, filter, { after, limit: PAGE_EVENTS });
+    // A text: the webhook was removed after `find`.
     if (typeof page === 'string') throw noSuch('webhook', id, visit.now);
     const health = await readWebhookHealth(db, [id], LOAD_COUNTED_MAX);
     const days = await readAttemptDays(db.pool, [id], visit.now);

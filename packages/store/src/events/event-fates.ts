@@ -26,7 +26,7 @@ export interface EventFate {
   readonly fate: Fate;
   /** The API's word for the fate. */
   readonly status: WebhookEventStatus;
-  /** Attempts of the outstanding delivery or of the dead letter. Without both: logged attempts, 100 at most. */
+  /** Attempts of the outstanding delivery, or of the dead letter; otherwise logged attempts, 100 at most. */
   readonly attempts: number;
   readonly deadLetterId: DeadLetterId | null;
   /** null: an attempt runs, or no attempt follows. */

@@ -80,8 +80,8 @@ export interface StoredMessage {
 
 export type Reception =
   /**
-   * Committed. `messages` has no entry for a target that already had the message. It is empty when the claim
-   * on mail from SES was no longer held: then nothing was stored.
+   * Committed. `messages` has no entry for a target that already had the message. `messages` is empty when
+   * the claim on mail from SES was no longer held: then nothing was stored.
    */
   | { readonly kind: 'stored'; readonly messages: readonly StoredMessage[] }
   /** No recipient has an inbox or a rule. */
@@ -103,11 +103,11 @@ export function createReceivedMessageStore(db: Database, clock: Clock, sharedDom
      * Stores a message for each inbox, and for each rule without an inbox, in one transaction with its
      * events.
      *
-     * @param claim the claim on mail from SES. It ends in the same transaction. Nothing is stored when it is
-     * no longer held.
+     * @param claim the claim on mail from SES. It ends in the same transaction. Nothing is stored when the
+     * claim is no longer held.
      * @throws StoreUnavailableError; the transaction may have committed. Receiving the same message again
      * stores nothing twice.
-     * @throws SweptBlobsError when the sweep took blobs that the message names.
+     * @throws SweptBlobsError when the blob sweep took blobs that the message names.
      * @throws Error when an inbox or rule of a recipient was deleted meanwhile. Call again: it looks the
      * recipients up again.
      */
@@ -198,7 +198,7 @@ interface MessageToStore extends IncomingMessage {
 }
 
 /**
- * Stores the message for one target, and records its event. The block list holds no mail to a test inbox.
+ * Stores the message for one target, and records its event. The block list does not apply to a test inbox.
  *
  * @param bodyOf a message that this transaction stored from the same bytes: its body is copied.
  * @returns null when the target already had the same message.
@@ -242,7 +242,7 @@ async function store(
     ...record,
     ...record.auth,
     sender: senderAddress(record.from),
-    threadId: joined,
+    threadId: joined, // `addMessage` gets the id of a new thread apart
     blob,
     references,
     notifiedAt,

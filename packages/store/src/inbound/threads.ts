@@ -63,7 +63,7 @@ export interface ThreadEmail {
   readonly text: string | null;
   /** The message was read whole. A sent message always is. */
   readonly complete: boolean;
-  /** A page of messages has the first `LIMITS.recordEntries` of each. */
+  /** A page of messages has the first `LIMITS.recordEntries` of each message. */
   readonly attachments: readonly {
     readonly id: string;
     readonly filename: string | null;
@@ -99,12 +99,12 @@ export interface FoundThread extends Thread {
 type ThreadRemoval =
   | 'removed'
   | 'missing'
-  /** A part is deleted: call again. */
+  /** Only a part of the thread is deleted: call again. */
   | 'unfinished';
 
 /** Messages per transaction, where a call changes all messages of a thread. */
 const STEP_MESSAGES = 500;
-/** So one call changes at most 10,000 messages. Other accounts wait for it. */
+/** So one call changes at most 10,000 messages. Calls of other accounts wait for this call. */
 const STEPS_MAX = 20;
 
 export type ThreadStore = ReturnType<typeof createThreadStore>;
@@ -164,7 +164,7 @@ export function createThreadStore(db: Database, clock: Clock) {
     /**
      * Marks all received messages as read or unread, in short transactions.
      *
-     * @returns false when some may be left: call again.
+     * @returns false when some messages may be left: call again.
      */
     async mark(inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
       return mark(db, inboxId, id, read);
@@ -235,7 +235,7 @@ async function searchFrom(
   return pageOf(rows, limit, upwards);
 }
 
-/** It looks at each message once. So it ends even while another call marks the messages the other way. */
+/** Looks at each message once. So the call ends even while another call marks the messages the other way. */
 async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean): Promise<boolean> {
   let last: { readonly createdAt: Date | string; readonly id: string } = { createdAt: '-infinity', id: '' };
   for (let steps = 0; steps < STEPS_MAX; steps += 1) {
@@ -248,8 +248,9 @@ async function mark(db: Database, inboxId: InboxId, id: ThreadId, read: boolean)
 }
 
 /**
- * Deletes the messages that the thread has now: one that arrives during the steps stays. Each step moves its
- * messages to a deleted inbox of their own. A relay may delete and forget that inbox during the next step.
+ * Deletes the messages that the thread has now: a message that arrives during the steps stays, in a new
+ * thread. Each step moves its messages to a deleted inbox with a new id. A relay may delete and forget that
+ * inbox during the next step.
  */
 async function remove(db: Database, clock: Clock, inboxId: InboxId, id: ThreadId): Promise<ThreadRemoval> {
   const values = [inboxId, id, STEPS_MAX * STEP_MESSAGES + 1];

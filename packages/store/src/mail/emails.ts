@@ -26,7 +26,7 @@ import type { Idempotency, Recalled, SendOutcome, SendRequest } from './send-req
  * `greatest(e.account_id, '')` equals the account, and only one index is on this expression. With the plain
  * column, and statistics that know only live mail, Postgres may read the index of all mail.
  *
- * $1 account, $2 and $3 time and id after which the page begins, $4 number of messages.
+ * $1 account, $2 and $3 time and id of the cursor, $4 number of messages.
  */
 function pageOfTestEmails(name: string, beyond: '<' | '>', order: 'desc' | 'asc'): Statement {
   return statement(name)`
@@ -61,8 +61,9 @@ const FIND_LINKED = statement('find-linked-attachment')`
     from email_attachments a where a.email_id = $1 and a.position = $2::int`;
 
 /**
- * Reads a part of a content. Its storage is external, so Postgres reads no other part. $1 email, $2 position,
- * $3 first byte, from 1, $4 maximum number of bytes.
+ * Reads a part of a content. The storage of the column is external, so Postgres reads no other part.
+ *
+ * $1 email, $2 position, $3 first byte, counted from 1, $4 maximum number of bytes.
  */
 const READ_CONTENT = statement('read-attachment-piece')`
     select substring(a.content from $3::int for $4::int) as piece
@@ -70,7 +71,7 @@ const READ_CONTENT = statement('read-attachment-piece')`
 
 export type EmailStatus = 'queued' | 'sent' | 'failed' | 'stored';
 
-/** A message without its attachments, which only the provider gets. */
+/** A message without its attachments: `attachments` lists these. */
 export interface Email extends Omit<EmailDraft, 'attachments'> {
   readonly id: EmailId;
   readonly accountId: AccountId;
@@ -112,7 +113,7 @@ export function createEmailStore(db: Database, clock: Clock) {
     async send(request: SendRequest): Promise<SendOutcome> {
       return storeMail(db, clock, request);
     },
-    /** Reads the answer of an earlier request. Sends nothing. @returns null when the key is unknown. */
+    /** Reads the answer of an earlier request. Sends nothing. @returns null for a new idempotency key. */
     async recall(sender: MailReader, idempotency: Idempotency): Promise<Recalled | null> {
       return recallAnswer(db, sender, idempotency);
     },

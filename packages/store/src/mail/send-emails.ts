@@ -72,7 +72,8 @@ export async function storeNotices(
     idempotency: null,
   } as const;
   const values = valuesOf(request, { ids, skipped: [] });
-  const { stored } = await runForRow<Sent>(client, sendEmails, [...values, true]);
+  const inboxesAreLocked = true; // no inbox sends notices, so no lock is needed
+  const { stored } = await runForRow<Sent>(client, sendEmails, [...values, inboxesAreLocked]);
   if (!stored) throw new Error('a notice was not stored');
   return ids;
 }
@@ -95,7 +96,8 @@ async function sendAtOnce(
   answer: SendAnswer,
   values: readonly unknown[],
 ): Promise<SendOutcome | null> {
-  const [sent] = await runOn<Sent>(db.pool, sendEmails, [...values, false]);
+  const inboxesAreLocked = false;
+  const [sent] = await runOn<Sent>(db.pool, sendEmails, [...values, inboxesAreLocked]);
   if (sent === undefined) throw new Error('the statement did not answer');
   const outcome = outcomeOf(sent, answer);
   return outcome === null && sent.fromInbox ? sendFromInboxes(db, clock, request, answer, values) : outcome;

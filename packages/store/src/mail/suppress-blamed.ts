@@ -5,8 +5,8 @@ import type { Transaction } from '../db/transaction.ts';
 import { suppressReported } from './sql/provider-reports.ts';
 
 /**
- * For each address that reports blame: an id for the suppression, the address, and the origin of the
- * suppression.
+ * For each blamed address that is to be suppressed: an id for the suppression, the address, and the origin of
+ * the suppression.
  */
 export function suppressionValues(
   blamed: readonly BlamedAddress[],
@@ -20,7 +20,7 @@ export function suppressionValues(
   ];
 }
 
-/** Suppresses, for all mail, the addresses that reports blame. Run it in the transaction of their events. */
+/** Suppresses the blamed addresses for all mail. Run it in the transaction that records the reports. */
 export async function suppressBlamed(
   tx: Transaction,
   blamed: readonly BlamedAddress[],

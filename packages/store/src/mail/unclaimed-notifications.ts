@@ -6,11 +6,11 @@ import { lockProviderMessage } from './sql/end-emails.ts';
 import { claimNotifications, keepNotification, takeNotification } from './sql/provider-reports.ts';
 
 /**
- * The provider may report on a message before we have committed its answer with its id of the message. Such a
- * report is stored. The transaction that stores the provider's id records it.
+ * A notification about a message may arrive before we have committed the provider's id of the message. Then
+ * its report is stored. The transaction that later stores this id records the report.
  */
 
-/** The changes that a report makes. It holds only JSON values. */
+/** The changes that a notification makes: its report. It holds only JSON values. */
 export interface ReportedChange {
   readonly event: ReportedEvent;
   /** The addresses to suppress. */
@@ -18,8 +18,8 @@ export interface ReportedChange {
 }
 
 /**
- * Waits for a transaction that stores this provider's id now. No other transaction can store it until this
- * one ends.
+ * Waits for a transaction that stores this provider's id now. Until the caller's transaction ends, no other
+ * transaction can store the id.
  */
 export async function waitForAcceptance(client: Queryable, providerMessageId: string): Promise<void> {
   await run(client, lockProviderMessage, [providerMessageId]);
@@ -29,9 +29,9 @@ export async function waitForAcceptance(client: Queryable, providerMessageId: st
 export async function keepUntilAcceptance(
   client: Queryable,
   {
-    notificationId,
+    messageId: notificationId,
     providerMessageId,
-  }: { readonly notificationId: string; readonly providerMessageId: string },
+  }: { readonly messageId: string; readonly providerMessageId: string },
   { event, suppress }: ReportedChange,
 ): Promise<void> {
   const report = JSON.stringify({ event, suppress } satisfies ReportedChange);
@@ -53,8 +53,8 @@ export async function claimReports(
     providerMessageId,
   ]);
   const claimed: ReportedChange[] = [];
-  for (const { messageId, report } of kept) {
-    const taken = await runIn(tx.client, takeNotification, [messageId]);
+  for (const { messageId: notificationId, report } of kept) {
+    const taken = await runIn(tx.client, takeNotification, [notificationId]);
     if (taken.length > 0) claimed.push(JSON.parse(report) as ReportedChange);
   }
   return claimed;

@@ -58,7 +58,7 @@ const LIST_OF_WEBHOOK = statement('list-recoveries-of-webhook')`${describe(
 
 /**
  * $1 rows. Cost: the running recoveries, one for a webhook at most. The order has a form that no index has,
- * so Postgres does not look for them among those that ended.
+ * so Postgres does not read the ended recoveries.
  */
 const LIST_RUNNING = statement('list-running-recoveries')`${describe(
   `select * from recoveries where ended_at is null order by greatest(id, '') desc limit $1`,
@@ -74,7 +74,7 @@ const RUNNING_AT = statement('running-recoveries-at')`
 
 type Row = RecoveryRow & Omit<FoundRecovery, keyof Recovery>;
 
-/** `recoveryOf` keeps the other columns. */
+/** `recoveryOf` keeps the columns that only `FoundRecovery` has. */
 const foundOf = (row: Row): FoundRecovery => recoveryOf(row) as FoundRecovery;
 
 /** Recoveries for an operator: those of every account. */

@@ -30,15 +30,18 @@ import {
 const STEP_SECONDS = 0.25;
 /** A failing endpoint gets one event in this time, to find out whether it answers again. */
 export const FAILING_STEP_SECONDS = 1;
-/** A recovery of a suspended account waits. After `account resume` it goes on within this time. */
+/** A recovery of a suspended account waits. After `account resume`, the recovery goes on within this time. */
 const SUSPENDED_STEP_SECONDS = 10;
-/** After a step that failed, the account's other recoveries are done first. */
+/** For this time after a step that failed, the account's other recoveries go first. */
 const FAILED_STEP_SECONDS = 30;
-/** A step takes about 20 ms. The steps of other accounts wait for it. */
+/**
+ * A step takes about 20 ms, and the steps of other accounts wait for it. So Postgres does not plan each
+ * statement anew, and a slow statement ends.
+ */
 const STEP_SETTINGS = `
   set local plan_cache_mode = force_generic_plan;
   set local statement_timeout = '5s'`;
-/** Events that a step looks at. */
+/** Events that a step reads at most. */
 const EVENTS_PER_STEP = 500;
 
 export interface NextRecovery {
@@ -108,8 +111,9 @@ interface WebhookRow {
 /** The result of a step's work. */
 interface Queued {
   readonly queued: number;
-  /** The last event that was looked at. */
+  /** The position of the last event that was read. */
   readonly position: string;
+  /** No events are left for a later step. */
   readonly isLast: boolean;
 }
 

@@ -30,7 +30,7 @@ interface Page {
 /**
  * Finds where a pass begins. An event gets its time, then its position. The day in between allows for the
  * time until the commit, and for events that a process of an earlier release dated. Types are read from the
- * index, as an older or newer release may have others.
+ * index, as an older or newer release may have other types.
  */
 const START = `
   with recursive kinds as (
@@ -124,18 +124,24 @@ async function* pagesOf(pool: Pool, erasure: Erasure): AsyncGenerator<readonly E
   const { accountId, resumeFrom } = erasure;
   const { rows } = await inBoundedStep(pool, (client) => client.query<Start>(START, [accountId, resumeFrom]));
   const [{ types, position }] = rows as [Start];
-  for (const type of types) yield* pagesAfter(position, { pool, erasure, text: PAGE_OF_TYPE, more: [type] });
-  yield* pagesAfter(resumeFrom, { pool, erasure, text: PAGE_WITHOUT_POSITION, more: [] });
+  for (const type of types)
+    yield* pagesAfter(position, { pool, erasure, query: PAGE_OF_TYPE, lastValues: [type] });
+  yield* pagesAfter(resumeFrom, { pool, erasure, query: PAGE_WITHOUT_POSITION, lastValues: [] });
 }
 
 async function* pagesAfter(
   start: string,
-  { pool, erasure, text, more }: { pool: Pool; erasure: Erasure; text: string; more: readonly string[] },
+  {
+    pool,
+    erasure,
+    query,
+    lastValues,
+  }: { pool: Pool; erasure: Erasure; query: string; lastValues: readonly string[] },
 ): AsyncGenerator<readonly EventRow[]> {
   const { accountId, address, requestedAt } = erasure;
   for (let after: string | null = start; after !== null;) {
-    const values = [accountId, address, requestedAt, needleOf(address), after, ...more];
-    const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(text, values));
+    const values = [accountId, address, requestedAt, needleOf(address), after, ...lastValues];
+    const { rows } = await inBoundedStep(pool, (client) => client.query<Page>(query, values));
     const [{ next, found }] = rows as [Page];
     yield found;
     after = next;

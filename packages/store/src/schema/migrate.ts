@@ -28,9 +28,9 @@ export interface MigrateOptions extends MigratorOptions {
  * transaction. A file that begins with `-- no transaction` runs statement by statement.
  *
  * @returns the names of the migrations applied now.
- * @throws Error when an applied migration differs from its file: migrations are append-only. Also through a
- * pooler in transaction mode, where the lock would hold nothing. Also when the session's role is no member of
- * the role that owns the tables. Also when the encoding of the database is not UTF8.
+ * @throws Error when an applied migration differs from its file: migrations are append-only. Also when a
+ * pooler in transaction mode is in between: there the lock would hold nothing. Also when the session's role
+ * is no member of the role that owns the tables. Also when the encoding of the database is not UTF8.
  * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
@@ -67,7 +67,7 @@ export async function migrate(
 /**
  * Mail has characters that other encodings lack, and we count the bytes of texts in UTF-8.
  *
- * @throws Error that names the encoding, when it is another one.
+ * @throws Error that names the encoding of the database, when it is not UTF8.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
 export async function requireUtf8(db: Queryable): Promise<void> {

@@ -10,7 +10,7 @@ export interface MigrateLimits {
   readonly tries: number;
   /** Pause between two tries. The queued statements run meanwhile. */
   readonly pauseMs: number;
-  /** For migrations with `-- busy table`. A statement has `tableLockMs` in all, for its locks and its work. */
+  /** For migrations with `-- busy table`. A statement has `tableLockMs` in all, for its locks and work. */
   readonly busyTable: Pick<MigrateLimits, 'tableLockMs' | 'tries' | 'pauseMs'>;
 }
 

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/statement.ts';
 /** SQLSTATE: the role lacks a right. */
 const NOT_ALLOWED = '42501';
 
-/** The role that owns the migrations' table; null when the database has none. */
+/** The role that owns the migrations' table; null when the database has no such table. */
 export async function ownerOfTables(db: Queryable): Promise<string | null> {
   const { rows } = await db.query<{ owner: string }>(
     `select pg_get_userbyid(relowner) as owner from pg_class where oid = to_regclass('public._prisma_migrations')`,
@@ -14,13 +14,13 @@ export async function ownerOfTables(db: Queryable): Promise<string | null> {
 
 /**
  * Makes the session act as `role`, so that `role` owns what the session makes.
- * @returns false when the session's role may not.
+ * @returns false when the session's role may not act as `role`.
  */
 export async function actAs(db: Queryable, role: string): Promise<boolean> {
   return isAllowed(db, `set role ${escapeIdentifier(role)}`);
 }
 
-/** Runs a statement. @returns false when the session's role may not. */
+/** Runs a statement. @returns false when the session's role has no right to run it. */
 export async function isAllowed(db: Queryable, statement: string): Promise<boolean> {
   try {
     await db.query(statement);

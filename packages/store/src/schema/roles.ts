@@ -18,7 +18,7 @@ export interface Roles {
 }
 
 export interface RolesOptions {
-  /** The names begin with it: lower-case letters, digits and `_`. Installations of a server differ in it. */
+  /** The names begin with it: lower-case letters, digits and `_`. Unique for each installation on a server. */
   readonly prefix: string;
   /** The schemas with Postrider's tables. */
   readonly schemas: readonly string[];
@@ -30,7 +30,7 @@ export interface RolesOptions {
  * Makes the three roles, which cannot log in, and gives them their rights. Moves the tables to the owner, one
  * by one and without blocking writers for long. A second run changes nothing.
  *
- * @throws Error when the role of the session lacks a right for it, or a role would have too many rights.
+ * @throws Error when the role of the session lacks a right for this, or a role would have too many rights.
  * @throws MigrationLockError when a lock was not available in any try.
  * @throws StoreUnavailableError when Postgres does not answer.
  */
@@ -43,7 +43,7 @@ export async function makeRoles(databaseUrl: string, options: RolesOptions): Pro
   };
   return underMigrationLock(databaseUrl, { say }, async (client) => {
     await createRoles(client, roles);
-    await openDatabaseTo(client, roles, schemas);
+    await grantDatabase(client, roles, schemas);
     await moveTables(client, roles, schemas, say);
     await grantTables(client, roles, schemas);
     await checkRights(client, roles, schemas, say);
@@ -53,20 +53,23 @@ export async function makeRoles(databaseUrl: string, options: RolesOptions): Pro
 
 async function createRoles(client: Client, roles: Roles): Promise<void> {
   const names = [roles.owner, roles.readWrite, roles.readOnly];
-  const { rows: there } = await client.query<{ name: string }>(
+  const { rows: existing } = await client.query<{ name: string }>(
     'select rolname as name from pg_roles where rolname = any ($1)',
     [names],
   );
   for (const name of names) {
-    if (!there.some((role) => role.name === name)) await client.query(`create role ${name} nologin`);
+    if (!existing.some((role) => role.name === name)) await client.query(`create role ${name} nologin`);
   }
   // Since Postgres 16, a role's creator is no member.
   if (await actAs(client, roles.owner)) await client.query('reset role');
   else await client.query(`grant ${roles.owner} to current_user`);
 }
 
-/** The rights that the owner of the tables cannot give. What is missing at the end is an error. */
-async function openDatabaseTo(client: Client, roles: Roles, schemas: readonly string[]): Promise<void> {
+/**
+ * Grants the rights that the owner of the tables cannot give. The session's role may not give them all
+ * either: `checkRights` throws when one is missing at the end.
+ */
+async function grantDatabase(client: Client, roles: Roles, schemas: readonly string[]): Promise<void> {
   const { owner, readWrite, readOnly } = roles;
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
   const database = `database ${rows[0]?.name ?? ''}`;
@@ -75,11 +78,11 @@ async function openDatabaseTo(client: Client, roles: Roles, schemas: readonly st
     `grant connect, create on ${database} to ${owner}`,
     `grant connect, temporary on ${database} to ${readWrite}`,
     `grant connect on ${database} to ${readOnly}`,
-    // Until Postgres 14, everybody could create tables here.
+    // Until Postgres 14, every role could create tables here.
     'revoke create on schema public from public',
     `grant usage, create on schema public to ${owner}`,
     `grant usage on schema public to ${readWrite}, ${readOnly}`,
-    // Without it, Postgres hides the transactions of other roles.
+    // Without this role, Postgres hides the transactions of other roles.
     `grant pg_read_all_stats to ${owner}`,
     ...schemas.filter((name) => name !== 'public').map((name) => `alter schema ${name} owner to ${owner}`),
   ];
@@ -108,8 +111,8 @@ const OBJECTS = `
   )`;
 
 /**
- * In the schema `public`: objects of the role that migrated, and of the role of this session. A partition
- * belongs to the log, whoever made it.
+ * In the schema `public`: objects of the role that migrated, and of the role of this session, and all
+ * partitions of the attempt log. In the other schemas: all objects.
  */
 const TO_MOVE = `
   with former as (
@@ -172,7 +175,7 @@ async function grantTables(client: Client, roles: Roles, schemas: readonly strin
     ...onAll('select', 'sequence', `${readWrite}, ${readOnly}`),
     ...onAll('usage', 'sequence', readWrite),
     ...onAll('execute', 'function', readWrite),
-    // These run with the owner's rights. After a restore without privileges, everybody may execute them.
+    // These run with the owner's rights. After a restore without privileges, every role may execute them.
     ...names('definer').map((name) => `revoke execute on function ${name} from public`),
   ];
   await client.query(`begin; ${statements.join('; ')}; commit`);

@@ -30,7 +30,7 @@ export interface ClaimedOperatorEvent extends OperatorEvent {
 
 export type OperatorEventStore = ReturnType<typeof createOperatorEventStore>;
 
-/** @param pool its commits need not be durable: after a crash, an event that is left is posted again. */
+/** @param pool its commits need not be durable: after a crash, a dropped event may be posted again. */
 export function createOperatorEventStore(pool: Pool) {
   return {
     async claim(rowsMax: number, leaseSeconds: number): Promise<ClaimedOperatorEvent[]> {

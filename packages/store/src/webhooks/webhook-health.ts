@@ -3,9 +3,9 @@ import type { Database } from '../db/database.ts';
 import { runOn } from '../db/database.ts';
 import { statement } from '../db/statement.ts';
 
-/** Rows counted of a webhook at most, per table. A count of all would take seconds after a long outage. */
+/** Rows counted of a webhook at most, per table. Counting all rows would take seconds after a long outage. */
 export const LOAD_COUNTED_MAX = 10_000;
-/** The same by default. Each row may be on a page of its own: 10 µs, so some 50 ms. */
+/** The default of this limit. Each row may be on a page of its own: 10 µs each, so some 50 ms. */
 const COUNTED_MAX = 5_000;
 /** Rows counted for all webhooks of a list together. */
 const COUNTED_IN_ALL_MAX = 25_000;
@@ -79,7 +79,7 @@ export function countedMaxPerWebhook(webhooks: number): number {
 
 /**
  * @param countedMax rows of a webhook that are counted per table.
- * @returns the health of each webhook. One that is missing has none.
+ * @returns the health of each webhook. A missing webhook has no entry.
  */
 export async function readWebhookHealth(
   { pool }: Pick<Database, 'pool'>,

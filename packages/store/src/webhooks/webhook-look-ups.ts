@@ -12,11 +12,11 @@ import type { Webhook } from './webhooks.ts';
 /** A webhook of any account, without its signing secret. */
 export interface OwnedWebhook extends Webhook {
   readonly accountId: AccountId;
-  /** null: the account's own endpoint. */
+  /** null: the webhook listens to the account. */
   readonly ruleId: RoutingRuleId | null;
   /** null: the webhook does not count as failing. */
   readonly failingSince: Date | null;
-  /** The last mail about its failure. null: none was sent. */
+  /** When the last notice of its failure was queued, as mail or as an event. null: there was no notice. */
   readonly failingNoticeAt: Date | null;
   /** Dead letters that retention deleted. */
   readonly deadLettersDropped: number;
@@ -29,7 +29,7 @@ const FIND_OF_HOST = statement('find-webhooks-of-host')`
       and ($3::text is null or w.account_id = $3)
     order by w.id desc limit $2`;
 
-/** Webhooks for an operator: those of every account and of routing rules. A removed one reads as missing. */
+/** Webhooks for an operator: of every account and routing rule. A removed webhook reads as missing. */
 export function createWebhookLookUps(db: Pick<Database, 'prisma' | 'pool'>) {
   return {
     async find(id: WebhookId): Promise<OwnedWebhook | null> {

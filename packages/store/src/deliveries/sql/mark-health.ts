@@ -1,14 +1,14 @@
 import { statement } from '../../db/statement.ts';
 
 /**
- * Records that webhooks began to fail, or answer well again.
+ * Records that webhooks began to fail, or are healthy again.
  *
  * Only rows whose state changes are written, so the table is not written once per attempt. Webhooks that are
  * being removed are skipped, because the statement would have to wait for the removal.
  *
- * Guarantee: of all workers that see a change, one gets the webhook back.
+ * Guarantee: of all workers that see a change, the statement returns the webhook to one.
  *
- * $1 webhook ids, $2 whether each is failing. Returns those that changed.
+ * $1 webhook ids, $2 whether each is failing. Returns the webhooks that changed.
  */
 export const markHealth = statement('mark-health')`
     with changed as materialized (

@@ -11,13 +11,13 @@ const COLUMNS = 'e.id, e.type, e.created_at, e.data, e.position';
 export const IN_RANGE = `e.position > $3::bigint and e.position <= $4::bigint
       and greatest(e.created_at, '-infinity') >= $5::timestamptz and greatest(e.created_at, '-infinity') < $6::timestamptz`;
 
-/** The condition of the index `events_by_account`. Only statements that name it use that index. */
+/** The condition of the index `events_by_account`. Only statements with this condition use that index. */
 export const hasPosition = (e: string): string => `coalesce(${e}.position, 0) > 0`;
 
 /** The account in a form that `events_by_account` does not have, so no plan uses that index. */
 const IS_OF_ACCOUNT = `greatest(e.account_id, '') = $1`;
 
-/** The message of an event row `e`, or null. */
+/** The id of the message that an event row `e` is about, or null. The data of such an event begins with it. */
 export const emailIdOf = (e: string): string =>
   `case when starts_with(${e}.data, '{"email_id":"') then substr(${e}.data, 14, 29) end`;
 
@@ -29,8 +29,8 @@ export const isOfEmail = (emailId: string): string => `starts_with(e.data, '{"em
 type EventOrder = 'asc' | 'desc';
 
 /**
- * A query for the account's events of the types. Each type is read from its own part of the index, so at most
- * 13 times as many rows are read as the page has.
+ * A query for the events of account $1 with the types $2. Each type is read from its own part of the index,
+ * so at most 13 times as many rows are read as the page has.
  */
 export const byType = (order: EventOrder): string => `
     select ${COLUMNS}

@@ -4,8 +4,8 @@ import { receives } from '../../domains/sql/domains.ts';
 /**
  * Finds the inbox and the rule for each address. A rule for the exact address comes before a rule for the
  * domain. A rule gets live mail only: beside a test inbox it has a row of its own. On a domain that is not
- * shared, only the account that receives its mail counts. Mail to `postmaster`, alone or on a shared domain,
- * is for the inbox that the operator named.
+ * shared, only the account that receives its mail counts. Mail to `postmaster`, without a domain or on a
+ * shared domain, is for the inbox that the operator named.
  *
  * $1 addresses as recipientAddress writes them, $2 shared domains. Returns one or two rows for each address
  * that has an inbox or a rule: address, account, kind (live without an inbox), inbox or null, rule or null.
@@ -90,10 +90,10 @@ function intoThread(newThread: `$${number}`): string {
  * Stores a received message with its attachments. A message that joins no thread starts one, unless it is
  * held or has no inbox.
  *
- * Guarantee: until the transaction ends, the sweep takes no blob that the message names. Run it under the
- * lock of the inbox or rule. If it returns blobs, the sweep has taken them, and the transaction must be
- * rolled back. `for key share` waits for a sweep that leases blobs now, and makes the next sweep wait for
- * this transaction.
+ * Guarantee: until the transaction ends, the blob sweep takes no blob that the message names. Run the
+ * statement under the lock of the inbox or rule. If it returns blobs, the blob sweep has taken them, and the
+ * transaction must be rolled back. `for key share` waits for a blob sweep that leases blobs now, and makes
+ * the next one wait for this transaction.
  *
  * With "bodyOf", the statement copies text, html and headers from that message. This transaction must have
  * stored it, so that nothing can delete it. Postgres copies a compressed value unchanged: a body of 10 MiB is
@@ -101,7 +101,7 @@ function intoThread(newThread: `$${number}`): string {
  * compression again for each copy. lz4 is fast enough for this (docs/decisions/0024).
  *
  * $1 message and $2 attachments (JSON, see the records below), $3 id of a new thread, or null. Returns the
- * blobs that the sweep has taken. `leasedUntil`, as text: until then the sweep may remove the bytes.
+ * blobs that the blob sweep has taken. `leasedUntil`, as text: until then the sweep may remove the bytes.
  * `isOver`: that time has passed.
  */
 export const addMessage = statement('add-message')`
@@ -141,8 +141,8 @@ export const addMessage = statement('add-message')`
 /**
  * Releases a held message and adds it to its thread.
  *
- * Guarantee: of concurrent calls, exactly one releases it. Run it under the lock of the inbox, if there is
- * one.
+ * Guarantee: of concurrent calls, exactly one releases the message. Run the statement under the lock of the
+ * inbox, if the message has an inbox.
  *
  * $1 message, $2 the thread that it joins or null, $3 id of a new thread or null. Returns no row when the
  * message is not held.
