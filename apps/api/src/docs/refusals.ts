@@ -80,7 +80,7 @@ export function refusalResponse(
   return { description: `${titles.join(', or ')}.`, content };
 }
 
-/** The fields that a body must have, or those of its first form. `a or b`: one of two is enough. */
+/** The fields that a body must have, or that its first form must have. `a or b`: one of two is enough. */
 function requiredFields({ required, allOf, anyOf }: ExampleSchema = {}): readonly string[] {
   if (required !== undefined) return required;
   if (allOf !== undefined)

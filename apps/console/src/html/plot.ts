@@ -57,7 +57,7 @@ function failedShare({ attempts, successes }: AttemptSum): number {
   return 1 - successes / attempts;
 }
 
-/** The latest p95 of an hour. Null: no hour has one. */
+/** The latest p95 of an hour. Null: no hour has a p95. */
 export function latestP95(day: AttemptDay): number | null {
   return day.hours.findLast(({ p95Ms }) => p95Ms !== null)?.p95Ms ?? null;
 }

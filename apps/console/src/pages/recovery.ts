@@ -155,19 +155,20 @@ function endText(recovery: FoundRecovery, now: Date): string {
 
 function stopForm(recovery: FoundRecovery, { visitor }: Visit): Html {
   const { id, left, queued } = recovery;
-  const isLeftUnknown = isOpenEnded(recovery);
+  // The count was cut, so it is not known how many events are left.
+  const isCut = isOpenEnded(recovery);
   return html`<details class="ask">
     <summary class="btn">Stop…</summary>
     <form method="post" action="/recoveries/${id}/stop">
       ${formTokens(visitor)}
       <p>
-        Stopping leaves <b>${isLeftUnknown ? 'an unknown number of events' : counted(left, 'event')}</b> as
-        they are. Postrider still sends the ${count(queued)} queued events. You cannot resume a stopped
-        recovery. Start a new one for the remaining events.
+        Stopping leaves <b>${isCut ? 'an unknown number of events' : counted(left, 'event')}</b> as they are.
+        Postrider still sends the ${count(queued)} queued events. You cannot resume a stopped recovery. Start
+        a new one for the remaining events.
       </p>
       <div class="acts">
         <button class="btn danger">
-          Stop ${isLeftUnknown ? 'the recovery' : `with ${counted(left, 'event')} remaining`}
+          Stop ${isCut ? 'the recovery' : `with ${counted(left, 'event')} remaining`}
         </button>
       </div>
     </form>

@@ -58,7 +58,7 @@ export interface EventStory {
   readonly message: FoundMessage | null;
   /** The suppressions of the event's recipients that this sent message caused. */
   readonly suppressions: readonly Suppression[];
-  /** Outstanding deliveries first, then dead letters, dropped ones and the rest. */
+  /** Outstanding deliveries first, then dead letters, dropped deliveries and the rest. */
   readonly webhooks: readonly StoryWebhook[];
   /** The log has more than 1,000 attempts of the event. Only the newest 1,000 are here. */
   readonly lacksAttempts: boolean;
@@ -131,7 +131,7 @@ async function suppressionsBecauseOf(
   return rows.map(suppressionOf);
 }
 
-/** @param attempts those to a webhook, the oldest first. */
+/** @param attempts the attempts at one webhook, the oldest first. */
 function byDelivery(attempts: readonly AttemptRow[]): (readonly StoryAttempt[])[] {
   return [...Map.groupBy(attempts, ({ deliveryId }) => deliveryId).values()];
 }

@@ -49,7 +49,7 @@ const NEWEST_OF_ALL = `
         where m.status = 'held' and $1::text is null and ${IS_OLDER} ${NEWEST} limit $4`;
 
 /**
- * The newest held messages of an account, live and test. $1 account, the rest as above. The status is a row,
+ * The newest held messages of an account, live and test. $1 account, $2 to $4 as above. The status is a row,
  * so that no plan uses the index of the held messages of all accounts.
  */
 const NEWEST_OF_ACCOUNT = `

@@ -109,7 +109,7 @@ export type EmailStore = ReturnType<typeof createEmailStore>;
 
 export function createEmailStore(db: Database, clock: Clock) {
   return {
-    /** Stores messages, and queues live ones for the provider. */
+    /** Stores messages, and queues the messages of live keys for the provider. */
     async send(request: SendRequest): Promise<SendOutcome> {
       return storeMail(db, clock, request);
     },

@@ -76,7 +76,7 @@ function storedIds(messageId: string): string[] {
   return [`<${messageId}>`, localPart];
 }
 
-/** @returns those that exist, the newest first. */
+/** @returns the messages that exist, the newest first. */
 export async function findEmails(
   { pool }: Pick<Database, 'pool'>,
   ids: readonly EmailId[],

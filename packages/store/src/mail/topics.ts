@@ -57,7 +57,7 @@ export function createTopicStore(db: Database, clock: Clock) {
      */
     async delete(accountId: AccountId, id: TopicId): Promise<boolean> {
       return inTransaction(db.pool, async (client) => {
-        // The topic first: this waits for running unsubscribes, and later ones find no topic.
+        // The topic first: this waits for running unsubscribes, and later unsubscribes find no topic.
         const gone = await client.query('delete from topics where id = $1 and account_id = $2', [
           id,
           accountId,

@@ -64,7 +64,7 @@ export type RecoveryWork = ReturnType<typeof createRecoveryWork>;
 /** @param pool its commits need not be durable: a step commits its events and its position together. */
 export function createRecoveryWork(pool: Pool) {
   return {
-    /** The running recoveries, by the time of their next step. One of each account. */
+    /** The running recoveries, by the time of their next step. One recovery of each account. */
     next: async (max: number): Promise<NextRecovery[]> => runOn<NextRecovery>(pool, nextRecoveries, [max]),
     /**
      * Queues the next events of a recovery. A step is one transaction: a relay that dies leaves no part of
@@ -155,7 +155,7 @@ async function capacity(client: PoolClient, { webhookId, rate }: Running, failin
   return max - waiting;
 }
 
-/** A dead letter that was replayed is gone, so the next step finds the following ones. */
+/** A dead letter that was replayed is deleted, so the next step finds the following dead letters. */
 async function queueLetters(client: PoolClient, recovery: Running, lettersMax: number): Promise<Queued> {
   const { id, accountId, webhookId, rate, since, until, position } = recovery;
   const filters = letterFilters({ type: recovery.types[0], reason: recovery.reason });

@@ -46,8 +46,8 @@ const START = `
                          order by created_at desc limit ${ROWS_PER_STEP}) earlier), 0)::text as position`;
 
 /**
- * A page of the account's events. It returns those that may name the person. $1 account, $2 address, $3 time
- * of the request, $4 needle, $5 where the page starts, $6 type.
+ * A page of the account's events. Returns the events that may name the person. $1 account, $2 address, $3
+ * time of the request, $4 needle, $5 where the page starts, $6 type.
  *
  * @param rows the query of the page. `at` is its order. Rows with equal values are in one page.
  */

@@ -74,7 +74,7 @@ export async function dropOldAudit(pool: Pool, days: number): Promise<number> {
 /** The overview shows the last minutes. A minute stays until it is settled: its hour depends on it. */
 const MINUTES_KEPT = `greatest(interval '2 hours', now() - (select settled_until from attempt_sums))`;
 
-/** Deletes sums of attempts by minute, and those by hour that are older than `days`. @returns how many. */
+/** Deletes sums of attempts by minute, and sums by hour that are older than `days`. @returns how many. */
 export async function dropOldSums(pool: Pool, days: number): Promise<number> {
   const minutes = { table: 'attempts_by_minute', age: 'begins_at', kept: MINUTES_KEPT };
   const hours = { table: 'attempts_by_hour', age: 'begins_at', kept: keptFor(days) };

@@ -27,7 +27,8 @@ export async function applyMigration(
 }
 
 /**
- * `locking`: for statements that block others. `concurrent`: for `… index concurrently`, which blocks none.
+ * `locking`: for statements that block other statements. `concurrent`: for `… index concurrently`, which
+ * blocks no statement.
  */
 interface TriesByKind {
   readonly locking: Tries;

@@ -18,7 +18,7 @@ export interface Roles {
 }
 
 export interface RolesOptions {
-  /** The names begin with it: lower-case letters, digits and `_`. Unique for each installation on a server. */
+  /** The names begin with it: lower-case letters, digits and `_`. Unique per installation on a server. */
   readonly prefix: string;
   /** The schemas with Postrider's tables. */
   readonly schemas: readonly string[];

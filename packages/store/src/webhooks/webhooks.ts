@@ -48,7 +48,7 @@ export function createWebhookStore(db: Database, secrets: SecretBox, clock: Cloc
   return {
     /**
      * The limit is exact, however many webhooks are created at once. Webhooks of routing rules count, removed
-     * ones do not.
+     * webhooks do not.
      */
     async create(request: NewWebhook): Promise<WebhookCreation> {
       return createWebhook(db, secrets, clock, request);

@@ -17,7 +17,7 @@ export const hasPosition = (e: string): string => `coalesce(${e}.position, 0) > 
 /** The account in a form that `events_by_account` does not have, so no plan uses that index. */
 const IS_OF_ACCOUNT = `greatest(e.account_id, '') = $1`;
 
-/** The id of the message that an event row `e` is about, or null. The data of such an event begins with it. */
+/** The id of the message that an event row `e` is about; null unless the data begins with the id. */
 export const emailIdOf = (e: string): string =>
   `case when starts_with(${e}.data, '{"email_id":"') then substr(${e}.data, 14, 29) end`;
 
@@ -42,7 +42,7 @@ export const byType = (order: EventOrder): string => `
     ) e
     order by e.position ${order} limit $7`;
 
-/** A query for the events of a message, $8. If $9 is not null, only those to this recipient. */
+/** A query for the events of a message, $8. If $9 is not null, only events to this recipient. */
 export const byEmail = (order: EventOrder): string => `
     select ${COLUMNS}
     from events e
@@ -51,7 +51,7 @@ export const byEmail = (order: EventOrder): string => `
     order by e.position ${order} limit $7`;
 
 /**
- * A query for the events to a recipient, $8. An index has the first recipients, a table all others. Both are
+ * A query for the events to a recipient, $8. An index has first recipients, a table has all others. Both are
  * read by type, as in `byType`: an address may have a million events, and none of the type.
  */
 export const byRecipient = (order: EventOrder): string => `
@@ -104,8 +104,8 @@ export const listEventsOfRecipient = page('list-events-of-recipient', byRecipien
  * seconds after its time. An event that a replay wrote back has no position. `behind` skips it: a range that
  * has no end could read all events of an account.
  *
- * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and one behind them; null
- * where none was found. The range then has no limit on that side.
+ * $1 since, $2 until, $3 seconds. Returns a position before all events of the span, and a position behind;
+ * null where none was found. The range then has no limit on that side.
  */
 export const findPositions = statement('find-positions')`
     select (select e.position from events e where e.created_at <= $1::timestamptz - make_interval(secs => $3)

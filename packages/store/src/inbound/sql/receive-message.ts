@@ -93,7 +93,7 @@ function intoThread(newThread: `$${number}`): string {
  * Guarantee: until the transaction ends, the blob sweep takes no blob that the message names. Run the
  * statement under the lock of the inbox or rule. If it returns blobs, the blob sweep has taken them, and the
  * transaction must be rolled back. `for key share` waits for a blob sweep that leases blobs now, and makes
- * the next one wait for this transaction.
+ * the next blob sweep wait for this transaction.
  *
  * With "bodyOf", the statement copies text, html and headers from that message. This transaction must have
  * stored it, so that nothing can delete it. Postgres copies a compressed value unchanged: a body of 10 MiB is

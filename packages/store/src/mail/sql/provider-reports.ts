@@ -7,7 +7,7 @@ import { lockOrder } from './suppressions.ts';
  *
  * Guarantee: our id decides. The provider's id counts only when our id names no message. Our id in the header
  * counts only when neither of the two names a message. Notifications about one message are recorded one after
- * another, so each sees the last event that the one before wrote.
+ * another, so each transaction sees the last event that the transaction before it wrote.
  *
  * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
  */

@@ -53,7 +53,7 @@ export const addSuppressions = statement('add-suppressions')`
     from added a`;
 
 /**
- * A page of an account's suppressions with one origin. There may be few among many with another origin.
+ * A page of an account's suppressions with one origin. There may be few of these among many others.
  *
  * Guarantee: it reads as many rows as the page has, whatever the table statistics say. Only one index is on
  * `greatest(s.account_id, '')`.
