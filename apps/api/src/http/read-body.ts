@@ -15,7 +15,7 @@ const SETTINGS = {
   batchesPerKey: 2,
   /** This many more batch bodies may wait, per key. What Node has read of a waiting body stays in memory. */
   batchesWaitingMax: 32,
-  /** The memory budget for unparsed bodies. The first `bytesFree` of each body do not count. */
+  /** The memory budget for unparsed bodies. The first `bytesUncounted` of each body do not count. */
   bytesMax: 8 * LIMITS.batchBodyBytes,
   bytesUncounted: LIMITS.bodyBytes,
   /**
@@ -134,7 +134,7 @@ export class Body {
     if (received === 'too long') return { ok: false, why: rule.tooLarge(declaredBytes(request)) };
     const body = bytes.join();
     // A small body has fewer values than `refusalOfCounts` allows: each value takes a byte at least.
-    if (body.length <= limits.settings.bytesFree) return { ok: true, body };
+    if (body.length <= limits.settings.bytesUncounted) return { ok: true, body };
     const counts = countJsonValues(body);
     const tooMany = refusalOfEntries(counts.entries, rule);
     if (tooMany !== null) return tooMany;

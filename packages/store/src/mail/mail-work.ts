@@ -27,7 +27,7 @@ export function createMailWork(db: Database, clock: Clock, rules: MailRules) {
     },
     /**
      * Ends messages with their events, all in one transaction. It leaves out a message that is locked, that
-     * no longer belongs to the caller, or that has a stored report. Record such a message with `reported`.
+     * no longer belongs to the caller, or that has a stored report. Record such a message with `recordAlone`.
      *
      * @returns the messages that ended.
      */

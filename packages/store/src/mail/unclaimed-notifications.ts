@@ -29,9 +29,9 @@ export async function waitForAcceptance(client: Queryable, providerMessageId: st
 export async function keepUntilAcceptance(
   client: Queryable,
   {
-    messageId: notificationId,
+    notificationId,
     providerMessageId,
-  }: { readonly messageId: string; readonly providerMessageId: string },
+  }: { readonly notificationId: string; readonly providerMessageId: string },
   { event, suppress }: ReportedChange,
 ): Promise<void> {
   const report = JSON.stringify({ event, suppress } satisfies ReportedChange);
