@@ -1,6 +1,6 @@
 import type { FoundEmail } from '@postrider/store';
 
-/** A sent message without its text. */
+/** An email that an account sends, without its text. */
 export function emailObject(email: FoundEmail) {
   return {
     id: email.id,
@@ -11,14 +11,14 @@ export function emailObject(email: FoundEmail) {
     to: email.to,
     cc: email.cc,
     bcc: email.bcc,
-    /** Those that a suppression left out. */
+    /** The recipients that a suppression left out. */
     suppressed: email.suppressedAddresses,
     subject: email.subject,
     tags: email.tags,
     attachments: email.attachments,
     error: email.error,
     provider_message_id: email.providerMessageId,
-    /** null: an earlier release stored the message. */
+    /** null: an earlier release stored the email. */
     key_id: email.apiKeyId,
     request_id: email.requestId,
     created_at: email.createdAt.toISOString(),
@@ -26,7 +26,7 @@ export function emailObject(email: FoundEmail) {
   };
 }
 
-/** The lines of a message for a person. */
+/** The lines of an email for a person. */
 export function emailLines(email: FoundEmail): string[] {
   const { to, cc, bcc } = email;
   const recipients = [...to, ...cc.map((each) => `cc ${each}`), ...bcc.map((each) => `bcc ${each}`)];

@@ -9,7 +9,9 @@ import { isTerminal, note, printAnswer } from './print.ts';
 import { countInWords, progressInWords, recoveryObject, stateInWords } from './recovery-object.ts';
 
 const LOOK_EVERY_MS = 500;
-/** The wait for the last outcomes. They mostly need seconds. A failing endpoint may need an hour. */
+/**
+ * The wait for the outcomes of the events queued last: mostly seconds. A failing endpoint may need an hour.
+ */
 const LAST_EVENTS_MS = 10_000;
 /** A terminal shows one line that changes. Elsewhere each line stays, so there are few. */
 const LINE_EVERY_MS = 10_000;
@@ -17,8 +19,8 @@ const LINE_EVERY_MS = 10_000;
 type Webhook = Pick<OwnedWebhook, 'id' | 'accountId'>;
 
 /**
- * Starts a recovery and shows its progress until all events are queued. It waits some seconds for the last
- * outcomes. Then it prints the recovery. Ctrl+C ends the wait, not the recovery.
+ * Starts a recovery and shows its progress until all events are queued. Then it waits some seconds for the
+ * outcomes of the events queued last, and prints the recovery. Ctrl+C ends the wait, not the recovery.
  */
 export async function runRecovery(
   io: Io,
@@ -65,7 +67,9 @@ async function followRecovery(
   printRecovery(io, webhook, last, json);
 }
 
-/** Shows the progress of the webhook's recovery that runs. Without one, prints the last one. */
+/**
+ * Shows the progress of the webhook's running recovery. When none runs, prints the webhook's last recovery.
+ */
 export async function showRecovery(
   io: Io,
   database: Database,
@@ -81,7 +85,7 @@ export async function showRecovery(
   else printRecovery(io, webhook, last, json);
 }
 
-/** Stops the webhook's recovery that runs, and prints it. What it has queued is still sent. */
+/** Stops the webhook's running recovery, and prints it. The events that it has queued are still sent. */
 export async function stopRecovery(
   io: Io,
   database: Database,
@@ -148,7 +152,7 @@ function createProgress({ stderr }: Io) {
   };
 }
 
-/** The commands that show the webhook's recovery, and stop it. */
+/** The commands that show and stop the webhook's recovery. */
 function followUpCommands({ id }: Webhook): string {
   return `To look: postrider recover ${id}; to stop it: postrider recover ${id} --stop`;
 }

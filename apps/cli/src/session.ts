@@ -39,8 +39,8 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 /**
  * Runs `work` on a migrated database and closes every connection.
  *
- * @param options `indexesOnly`: Postgres reads by indexes only, for look-ups in large tables. Default: it may
- *   read a whole table, as counts need.
+ * @param options `plans`: when Postgres plans a statement. Planned `each time` for the given values, it may
+ *   read a whole table. Planned `once` for any values, it uses indexes only: for look-ups in large tables.
  */
 export async function withDatabase(
   io: Io,

@@ -6,15 +6,16 @@ export function webhookObject(webhook: OwnedWebhook) {
   return {
     id: webhook.id,
     account: webhook.accountId,
+    /** The whole URL: the operator asked for this webhook. */
     endpoint: webhook.endpoint,
     /** Empty: every type. */
     events: webhook.events,
     description: webhook.description,
     /** null: every domain. */
     domains: webhook.domains,
-    /** The routing rule that it belongs to. null: the account's own endpoint. */
+    /** The routing rule that the webhook belongs to. null: it belongs to the account. */
     rule_id: webhook.ruleId,
-    /** null: it does not count as failing. */
+    /** null: the webhook does not count as failing. */
     failing_since: webhook.failingSince?.toISOString() ?? null,
     /** Dead letters that retention deleted. */
     dead_letters_dropped: webhook.deadLettersDropped,
@@ -25,8 +26,9 @@ export function webhookObject(webhook: OwnedWebhook) {
 /** The health of a webhook in the output of `--json`. */
 export function webhookHealthObject(health: WebhookHealth) {
   return {
-    /** null: none is known. */
+    /** null: no success is known. */
     last_success_at: health.lastSuccessAt?.toISOString() ?? null,
+    /** null: no error is known. */
     last_error: health.lastError,
     /** Deliveries that have not ended. They and the dead letters are each counted up to 10,000. */
     outstanding: health.outstanding,
@@ -34,7 +36,7 @@ export function webhookHealthObject(health: WebhookHealth) {
   };
 }
 
-/** Names an endpoint by its host alone: its path may hold a customer's token. */
+/** In lists, an endpoint is shown by its host alone: its path may hold a customer's token. */
 export function endpointObject({
   webhookId,
   accountId,

@@ -8,12 +8,15 @@ import { ConsoleServer } from './server.ts';
 
 /** The shutdown keeps this much of its deadline to close Postgres after the last request. */
 const CLOSING_TIME_MS = 2_000;
-/** A recovery may take 12 s to answer: it waits 2 s for a cancelled count, and counts for 10 s. */
+/**
+ * A second click on a form waits this long for the result of the first. A recovery may take 12 s: it waits
+ * 2 s for a cancelled count, and counts for 10 s.
+ */
 const RESULT_WITHIN_MS = 14_000;
 
 /** The databases stay open: their opener closes them after the console has stopped. */
 export interface ConsoleConnections {
-  /** Sign-in and actions use it. */
+  /** Sign-in and the actions of users use it. */
   readonly actions: Database;
   /** The pages use it. */
   readonly reads: ReadDatabase;

@@ -70,7 +70,9 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
 }
 
-/** Clients in one /64 of IPv6 count together, and so do those behind one proxy. */
+/**
+ * The key of a client in limits. Clients in one /64 of IPv6 share a key, and so do clients behind one proxy.
+ */
 export function clientOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
   return `address ${networkOf(remoteAddress) ?? remoteAddress}`;
 }

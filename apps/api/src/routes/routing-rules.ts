@@ -97,6 +97,7 @@ function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
       const parsed = parseFields(body, ruleRequest, ['match', 'endpoint'], resourceFieldRule);
       if (!parsed.ok) return parsed.refusal;
       const { match, endpoint, events, name = null } = parsed.fields;
+      const { match: pattern, isWholeDomain } = match;
       const creation = await rules.create({ accountId, match, endpoint, events, name });
       switch (creation.kind) {
         case 'created':
@@ -105,9 +106,9 @@ function createRule(rules: RoutingRuleStore): Documented<KeyedRoute> {
             ...shownSecret(creation.signingSecret),
           });
         case 'foreign-domain':
-          return match.isWholeDomain ? foreignWholeDomain(match.match) : foreignInboundDomain(match.match);
+          return isWholeDomain ? foreignWholeDomain(pattern) : foreignInboundDomain(pattern);
         case 'reserved-name':
-          return reservedName(match.match);
+          return reservedName(pattern);
         case 'limit-reached':
           return tooManyWebhooks(creation.max);
         case 'exists':

@@ -34,7 +34,7 @@ export function addEventsReplay(events: Command, io: Io): void {
             event,
             actorOf(io, options),
           );
-          // `changed` cannot come: it needs the argument `seen`.
+          // `replay` returns `changed` only with its argument `seen`, which is not given here.
           if (replay === 'missing') throw new Failure(`no webhook ${webhook} of ${account} gets ${event}`);
           if (replay === 'pending')
             throw new Failure(`nothing changed: a delivery of ${event} to ${webhook} is outstanding`);

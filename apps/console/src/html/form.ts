@@ -2,7 +2,7 @@ import { html } from '@remix-run/html-template';
 import type { Html } from './pieces.ts';
 import { TIME_EXAMPLES, writtenTime } from './words.ts';
 
-/** The field of a choice. @param any the word for no choice */
+/** A list to choose from. @param any the text of the first option, which chooses no value */
 export function choiceField(
   id: string,
   {
@@ -25,7 +25,7 @@ export function choiceField(
   </div>`;
 }
 
-/** The field of an account or a webhook. @param value as the user wrote it */
+/** The field of an account or a webhook: `webhook` takes both. @param value as the user wrote it */
 export function ownerField(
   id: string,
   { value, isRequired = false }: { readonly value: string; readonly isRequired?: boolean },
@@ -66,7 +66,7 @@ export function timeField(
   </div>`;
 }
 
-/** Stands below the fields of a form with times. A page has one. */
+/** Stands below the fields of a form with times. A page has one such hint. */
 export const timeHint = html`<p class="hint" id="time-hint">Times are in UTC, such as ${TIME_EXAMPLES}.</p>`;
 
 /** The fields of a time range. @param prefix of their ids */

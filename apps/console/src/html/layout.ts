@@ -62,10 +62,13 @@ export function documentOf(page: Page, { user, now, version }: Frame): string {
 
 /**
  * Bidirectional controls reverse the text after them: the name `gpj.exe` would show as `exe.jpg`. The page
- * shows their codes, as in JSON. So a copied body stays the same.
+ * shows their codes as JSON escapes. So JSON that is copied from the page has the same value.
  */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
-/** The value of a field. The form sends it, so its characters stay. A text has `&quot;` for a quote. */
+/**
+ * The value of a field. The form sends it, so its characters stay. Text outside of tags cannot match: it has
+ * `&quot;` for a quote.
+ */
 const VALUE = / value="[^"]*"/g;
 
 function codeOf(character: string): string {

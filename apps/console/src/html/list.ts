@@ -53,6 +53,7 @@ export function tabs(
   label: string,
   entries: readonly {
     readonly name: string;
+    /** Follows the name, such as a count. */
     readonly more?: string;
     readonly href: string;
     readonly isCurrent: boolean;

@@ -7,7 +7,10 @@ export type Html = SafeHtml;
 /** A part of a page. Text is escaped. */
 export type Part = Html | string;
 
-/** A green dot: all is well. An amber ring: it changes by itself. A red diamond: a person must act. */
+/**
+ * `good`, a green dot: all is well. `wait`, an amber ring: it changes by itself. `bad`, a red diamond: a
+ * person must act. `off`, a grey dash: no action is needed.
+ */
 export type Sign = 'good' | 'wait' | 'bad' | 'off';
 
 export function state(sign: Sign, word: string, shape: 'pill' | 'plain' = 'plain'): Html {
@@ -26,7 +29,7 @@ export function idCode(id: string): Html {
   return html`<code class="id">${idText(id)}</code>`;
 }
 
-/** An id under the title of a page, with a Copy button. @param what names it for the button */
+/** An id under the title of a page, with a Copy button. @param what names the id in the button's label */
 export function wholeId(id: string, what: string): Html {
   return html`<code class="id whole" data-copy="${what}">${idText(id)}</code>`;
 }
@@ -113,17 +116,17 @@ export function section(
   </section>`;
 }
 
-/** The head of a page: its title, a line below it and what stands beside them. */
+/** The head of a page: its title, a line below the title, and what stands beside both. */
 export function head(
   title: Part,
   below: { readonly lead: Part } | { readonly ids: Part },
   side?: Html | null,
 ): Html {
-  const [name, line] = 'lead' in below ? ['lead', below.lead] : ['ids', below.ids];
+  const [cssClass, line] = 'lead' in below ? ['lead', below.lead] : ['ids', below.ids];
   return html`<div class="head">
     <div>
       <h1>${title}</h1>
-      <p class="${name}">${line}</p>
+      <p class="${cssClass}">${line}</p>
     </div>
     ${side ?? null}
   </div>`;

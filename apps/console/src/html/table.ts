@@ -29,7 +29,7 @@ export function numberTable(parts: TableParts): Html {
   return tableOf(parts, '');
 }
 
-/** The roles keep a table whose rows are blocks a table for screen readers. */
+/** CSS may make the rows blocks. Only the roles then show screen readers that this is a table. */
 function tableOf({ columns: given, rows, ...parts }: TableParts, kind: 'stack' | ''): Html {
   const columns = given.map((column): Column => (typeof column === 'string' ? { label: column } : column));
   const heads = columns.map(

@@ -3,22 +3,22 @@ import { timeOfDay } from './pieces.ts';
 import type { Html, Part } from './pieces.ts';
 import { day, gap } from './words.ts';
 
-/** `hand`: a person or a key acted. */
+/** The kind of a step's mark. `hand`: a person or a key acted. Empty: a mark without a colour. */
 export type StepSign = 'good' | 'bad' | 'wait' | 'hand' | '';
 
 export interface Step {
   readonly at: Date;
   readonly sign: StepSign;
-  /** Ends a part of the story. */
+  /** A large mark: a series of attempts begins or ends here. */
   readonly isEnd?: boolean;
-  /** The time since the step before. Null: not shown. */
+  /** The time since the step before. Null: not shown. `withGaps` sets it where it is absent. */
   readonly afterMs?: number | null;
   readonly content: Part;
   /** True: `content` has its own container. */
   readonly isWhole?: boolean;
 }
 
-/** Gives each step without an own gap the time since the step before. */
+/** Sets `afterMs` of each step that has none. The first step gets none. */
 export function withGaps(steps: readonly Step[]): Step[] {
   return steps.map((step, index) => {
     const before = steps[index - 1];

@@ -7,8 +7,8 @@ import { badRequest } from './refusal.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the filters of a list or the fields of a form. A field of white space counts as absent, as an empty
- * one of a form does.
+ * Reads the filters of a list or the fields of a form. A field with nothing but white space counts as absent:
+ * a form also sends the fields that the user left empty.
  *
  * @throws Refusal (400) that names each unknown or malformed field.
  */
@@ -46,10 +46,13 @@ function labelOf(name: string): string {
 /** A time as `writtenTime` writes it, also with a T or a Z. */
 const TIME_PATTERN = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
+/** A field that is given twice arrives as a list. */
+const single = z.string({ error: 'is given twice' });
+
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
-export const utcTime = z
-  .string({ error: 'is given twice' })
-  .transform(parsedBy(parseUtcTime, `is not a time such as ${TIME_EXAMPLES}, in UTC`));
+export const utcTime = single.transform(
+  parsedBy(parseUtcTime, `is not a time such as ${TIME_EXAMPLES}, in UTC`),
+);
 
 function parseUtcTime(text: string): Date | null {
   const [, date, minutes = '00:00', seconds = ':00'] = TIME_PATTERN.exec(text) ?? [];
@@ -60,8 +63,7 @@ function parseUtcTime(text: string): Date | null {
 }
 
 /** A text from the user, without white space around it. Postgres refuses NUL. */
-export const freeText = z
-  .string({ error: 'is given twice' })
+export const freeText = single
   .trim()
   .refine((text) => !text.includes('\0'), { error: 'has a NUL character', abort: true });
 

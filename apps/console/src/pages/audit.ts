@@ -84,6 +84,7 @@ function entryTable({ page, names }: AuditParts, now: Date): Html {
     html`<b>${entry.actorKind === 'key' ? idCode(entry.actor) : entry.actor}</b
       ><span class="sub">${FROM[entry.actorKind]}</span>`,
     target(entry, names),
+    // A recovery records `has_more` when its count was cut. Then the count has a `+`.
     count(entry.count, entry.after?.['has_more'] === true),
     change(entry),
   ]);

@@ -14,7 +14,7 @@ import { deliveredOf, fatesInWords } from './fates.ts';
 export interface EmailParts extends FoundEvents {
   readonly email: FoundEmail;
   readonly account: Pick<AccountDetails, 'name' | 'suspendedAt'> | null;
-  /** False: the events are behind a cursor. */
+  /** False: the events are a later page of the list. */
   readonly isFirst: boolean;
 }
 
@@ -34,13 +34,13 @@ const WAITS = ['queued', 'delivery_delayed', 'soft_bounced'];
 
 export function emailSign(lastEvent: string): Sign {
   if (BAD.includes(lastEvent)) return 'bad';
-  if (lastEvent === 'stored') return 'off';
+  if (lastEvent === 'stored') return 'off'; // mail of a test key is never sent
   return WAITS.includes(lastEvent) ? 'wait' : 'good';
 }
 
 function emailFacts({ email, account }: EmailParts, settings: Settings, now: Date): Fact[] {
   const files = email.attachments;
-  const others: Fact[] = [
+  const optionalFacts: Fact[] = [
     ...(email.cc.length === 0 ? [] : [{ term: 'Cc', value: addresses(email.cc) }]),
     ...(email.bcc.length === 0 ? [] : [{ term: 'Bcc', value: addresses(email.bcc) }]),
     ...(email.suppressedAddresses.length === 0
@@ -71,7 +71,7 @@ function emailFacts({ email, account }: EmailParts, settings: Settings, now: Dat
           : html`${email.tags.map(({ name, value }) => html`<span class="tag">${name}=${value}</span> `)}`,
     },
     { term: 'Contents kept until', value: dayAfter(email.createdAt, settings.mailContentRetentionDays) },
-    ...others,
+    ...optionalFacts,
     ...idFact('Key', 'key id', email.apiKeyId),
     ...idFact('Request', 'request id', email.requestId),
     ...idFact('The provider’s id', 'provider id', email.providerMessageId),

@@ -144,7 +144,7 @@ function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): H
     <form method="post" action="/events/${parts.story.event.id}/replay">
       ${formTokens(visit.visitor)}
       <input type="hidden" name="webhook" value="${webhookId}" />
-      <input type="hidden" name="shown" value="${fate === 'attempts_expired' ? 'unknown' : fate}" />
+      <input type="hidden" name="shown" value="${shownDelivery(fate)}" />
       <p>
         Postrider sends this <b>1 event</b> to <b>1 webhook</b>, ${endpointName(endpoint)}, at once, with up
         to ${count(attemptsMax(settings))} new attempts. The id and the bytes stay the same.
@@ -157,6 +157,11 @@ function replayForm({ webhook, parts, settings, visit, label }: ArticleParts): H
       <div class="acts"><button class="btn main">Replay 1 event</button></div>
     </form>
   </details>`;
+}
+
+/** The state that the user saw, in the words of `DELIVERY_FATES`. A replay refuses when it has changed. */
+function shownDelivery(fate: StoryWebhook['fate']): string {
+  return fate === 'attempts_expired' ? 'unknown' : fate;
 }
 
 function replayEffect({ fate, deadLetter }: StoryWebhook): Part {

@@ -36,6 +36,7 @@ export function eventPage(parts: EventParts, settings: Settings, visit: Visit): 
   return { title: `${event.type} ${event.id}`, main };
 }
 
+/** Every fate except `delivered`. */
 const FATE_WORDS = {
   retrying: 'retrying',
   waiting: 'waiting for the first attempt',
@@ -54,17 +55,19 @@ function verdict({ webhooks }: EventStory): Html {
     </div>`;
   }
   const { delivered, known } = countFates(webhooks);
-  const others = Object.entries(FATE_WORDS).flatMap(([fate, words]) => {
+  const undelivered = Object.entries(FATE_WORDS).flatMap(([fate, words]) => {
     const found = webhooks.filter((webhook) => webhook.fate === fate).length;
     return found === 0 ? [] : [`${count(found)} ${found === 1 ? 'is' : 'are'} ${words}`];
   });
+  const isGood = known > 0 && delivered === known;
   const isBad = webhooks.some(({ fate }) => fate === 'dead_letter' || fate === 'dropped');
-  const sign = known > 0 && delivered === known ? 'good' : isBad ? 'bad' : 'wait';
+  const unfinishedSign = isBad ? 'bad' : 'wait';
+  const sign = isGood ? 'good' : unfinishedSign;
   const sum = `Delivered to ${count(delivered)} of ${counted(known, 'webhook')}.`;
   return html`<div class="note ${sign}">
     <p>
       <b>${known === 0 ? 'Its deliveries are unknown.' : sum}</b>
-      ${others.length === 0 ? '' : `${others.join(', ')}.`}
+      ${undelivered.length === 0 ? '' : `${undelivered.join(', ')}.`}
     </p>
   </div>`;
 }

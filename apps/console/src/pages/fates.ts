@@ -18,12 +18,12 @@ export const FATES: Readonly<Record<Fate, readonly [Sign, string]>> = {
 export function fatesInWords(fates: readonly EventFate[]): Html {
   if (fates.length === 0) return state('off', 'no webhook matched');
   const undelivered = fates.filter(({ fate }) => fate !== 'delivered');
-  const others = Object.entries(FATES).flatMap(([fate, [, word]]) => {
+  const words = Object.entries(FATES).flatMap(([fate, [, word]]) => {
     const found = undelivered.filter((each) => each.fate === fate).length;
     return found === 0 ? [] : [`${count(found)} ${word}`];
   });
-  if (others.length === 0) return state('good', 'delivered');
-  return state(signOf(fates), others.join(', '));
+  if (words.length === 0) return state('good', 'delivered');
+  return state(signOf(fates), words.join(', '));
 }
 
 function signOf(fates: readonly EventFate[]): Sign {
@@ -32,20 +32,20 @@ function signOf(fates: readonly EventFate[]): Sign {
   return has('waiting', 'retrying') ? 'wait' : 'off';
 }
 
-/** The newest event of mail, and its fates. */
+/** The newest event of an email or a message, and its state at the webhooks. */
 export function newestEventCell(event: NewestEvent | null): Html {
   if (event === null) return state('off', 'no events');
   return html`<a href="/events/${event.id}">${event.type}</a
     ><span class="sub">${fatesInWords(event.fates)} ${deliveredOf(event.fates)}</span>`;
 }
 
-/** `1 of 4` of the webhooks with a known fate. */
+/** `1 of 4`: one of the four webhooks with a known fate has the event. */
 export function deliveredOf(fates: readonly EventFate[]): Html {
   const { delivered, known } = countFates(fates);
   return fates.length > 0 && known === 0 ? html`unknown` : html`${count(delivered)} of ${count(known)}`;
 }
 
-/** How many webhooks got the event, and how many still have their attempts in the log. */
+/** How many webhooks got the event, and of how many the fate is known: their attempts are still logged. */
 export function countFates(fates: readonly Pick<EventFate, 'fate'>[]): { delivered: number; known: number } {
   const known = fates.filter(({ fate }) => fate !== 'attempts_expired').length;
   return { delivered: fates.filter(({ fate }) => fate === 'delivered').length, known };

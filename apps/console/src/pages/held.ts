@@ -19,14 +19,14 @@ export interface HeldParts {
   readonly held: FoundHeldMessages & { readonly isFirst: boolean };
   /** The counts of all accounts, also with a filter. */
   readonly counts: HeldCounts;
-  /** The releases of the last 24 hours. They replace held mail when the user asked for them. */
+  /** The releases of the last 24 hours. With `isShown`, the page lists them in place of held mail. */
   readonly released: { readonly messages: readonly ReleasedMessage[]; readonly isShown: boolean };
   /** Null: the page shows all accounts. */
   readonly account: { readonly id: AccountId; readonly name: string } | null;
   readonly filter: { readonly account?: string | undefined; readonly reason?: string | undefined };
 }
 
-/** Releases of a day that the page shows at most. */
+/** The page shows at most so many releases. It reads one more, to know whether there are more. */
 export const RELEASED_MAX = 100;
 
 export function heldPage(parts: HeldParts, settings: Settings, visit: Visit): Page {
@@ -70,7 +70,8 @@ function reasonTabs({ counts, filter, released }: HeldParts): Html {
   const { account } = filter;
   const numberOf = (reason: string) => counts.byReason.find((each) => each.reason === reason)?.messages ?? 0;
   const all = counts.byReason.reduce((sum, { messages }) => sum + messages, 0);
-  // The counts are of all accounts. When they are cut, each reason may have more.
+  // The counts are of all accounts, so they are not shown for one. When they are cut, each reason may have
+  // more.
   const more = (number: number) => (account === undefined ? { more: count(number, counts.isCut) } : {});
   const tab = (name: string, reason: string | undefined, number: number) => ({
     name,

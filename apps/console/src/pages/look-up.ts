@@ -18,7 +18,7 @@ export interface LookUpParts {
   readonly q: string;
   readonly text: LookedUpText;
   readonly findings: Findings;
-  /** The findings are of this account. Unset: of all. */
+  /** The findings are of this account. Unset: of all accounts. */
   readonly accountId: AccountId | undefined;
 }
 
@@ -45,16 +45,16 @@ function countText({ found, isWhole }: FindingCount): string {
 }
 
 /** `7, newest first`, or `newest 25 of 1,000+`. */
-function listText(shown: number, counted: FindingCount): string {
-  return shown === counted.found
+function listText(shown: number, all: FindingCount): string {
+  return shown === all.found
     ? `${count(shown)}, newest first`
-    : `newest ${count(shown)} of ${countText(counted)}`;
+    : `newest ${count(shown)} of ${countText(all)}`;
 }
 
-/** Accounts that have a tab at most. */
+/** At most so many accounts have a tab. */
 const TABS_MAX = 20;
 
-/** The accounts of the mail and webhooks found, those with the most first. One account needs no choice. */
+/** A tab for each account with mail or webhooks found, the most first. One account needs no choice. */
 function accountTabs({ q, findings, accountId }: LookUpParts): Html | null {
   const { byAccount } = findings;
   if (byAccount.size < 2 && accountId === undefined) return null;
@@ -139,7 +139,7 @@ function howToLift({ id, accountId, address, topicId, origin }: OwnedSuppression
     >`;
 }
 
-/** An erasure keeps the suppressions of the address. */
+/** Names the command, and the account if only one has data of the address. */
 function howToErase({ text, findings, accountId }: LookUpParts): Html | null {
   if (text.kind !== 'address') return null;
   const owners = new Set([

@@ -103,7 +103,10 @@ function progressText(recovery: FoundRecovery): Html {
   return html`${count(queued)} ${notes.map((note) => html`<span class="sub">${note}</span>`)}`;
 }
 
-/** `28,412`; `500,000+` when the count ended before the last event. */
+/**
+ * `28,412`; `500,000+` when the count ended before the last event. The recovery may by now have queued more
+ * events than were counted.
+ */
 export function matchedText({
   matched,
   hasMore,
@@ -117,7 +120,10 @@ export function isOpenEnded({ status, hasMore }: Pick<FoundRecovery, 'status' | 
   return hasMore && status !== 'finished';
 }
 
-/** A recovery ends when it has queued its last event, which may not be delivered yet. */
+/**
+ * True when each event of the recovery has its outcome. A recovery ends when it has queued its last event,
+ * which may not be delivered yet.
+ */
 export function isSettled({ status, inProgress }: FoundRecovery): boolean {
   return status !== 'running' && inProgress === 0;
 }

@@ -20,10 +20,10 @@ export interface DomainLimitReached {
 }
 
 /**
- * Locks the account, then counts. The count includes everything that earlier holders of the lock added or
- * reserved.
+ * Locks the account, then counts. The count includes the domains that earlier holders of the lock added, and
+ * those that other requests are adding now.
  *
- * @param name the domain to add. It does not count itself.
+ * @param name the domain to add. It is not counted itself.
  * @param limits apply to an account that has no limits of its own.
  */
 export async function reachedDomainLimit(
@@ -42,6 +42,7 @@ export async function reachedDomainLimit(
   return (held?.all ?? 0) >= all ? { kind: 'limit-reached', limit: 'all', max: all } : null;
 }
 
+/** Null: the account has no limit of its own. */
 interface OwnLimits {
   readonly domainsMax: number | null;
   readonly unverifiedDomainsMax: number | null;

@@ -38,7 +38,7 @@ export interface RoutingRule {
   readonly name: string | null;
   readonly endpoint: string;
   readonly events: readonly EventType[];
-  /** The webhook's subject names the rule. Only deleting the rule deletes it. */
+  /** The webhook's subject names the rule. The webhook is deleted only with the rule. */
   readonly webhookId: WebhookId;
   readonly createdAt: Date;
 }
@@ -55,6 +55,7 @@ export type RoutingRuleCreation =
   | { readonly kind: 'reserved-name' }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number }
+  /** The account, or on a shared domain another one, already has the match. */
   | { readonly kind: 'exists' };
 
 export interface RoutingRuleLimits {
@@ -62,7 +63,7 @@ export interface RoutingRuleLimits {
    * An address on a shared domain belongs to one account. No rule matches all addresses of a shared domain.
    */
   readonly sharedDomains: readonly string[];
-  /** The local parts that no account may have on them. */
+  /** The local parts that no account may have on a shared domain. */
   readonly reservedNames: readonly string[];
   /** Applies to an account that has no limit of its own. */
   readonly webhooksPerAccountMax: number;

@@ -3,8 +3,8 @@ import { byStatement, dropPages, forRetention, lacksMessages, ROWS_PER_STEP } fr
 import { lockInboxesOf } from './empty-threads.ts';
 
 /**
- * Text and HTML of 10 MiB may take 20 MiB as UTF-8, in pieces of 2 KiB. So 5 messages are 50,000 rows to
- * delete.
+ * Text and HTML of 10 MiB may take 20 MiB as UTF-8, which Postgres keeps in pieces of 2 KiB. So 5 messages
+ * may be 50,000 rows to delete.
  */
 export const RECEIVED_PER_STEP = 5;
 const THREADS_PER_STEP = 100;
@@ -34,7 +34,7 @@ export async function dropOldThreads(pool: Pool, days: number): Promise<number> 
     const { rows } = await client.query<{ id: string }>(OLD_THREADS, [ids, inboxIds, days]);
     const old = rows.map(({ id }) => id);
     const sends = await client.query(DELETE_SENDS, [old]);
-    if (sends.rowCount === ROWS_PER_STEP) return null;
+    if (sends.rowCount === ROWS_PER_STEP) return null; // the next step reads these threads again
     const { rowCount } = await client.query('delete from inbox_threads where id = any ($1::text[])', [old]);
     return rowCount ?? 0;
   });

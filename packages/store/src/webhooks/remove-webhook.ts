@@ -8,7 +8,7 @@ import { StoreUnavailableError } from '../db/errors.ts';
 import { inTransaction } from '../db/pool.ts';
 import type { Transaction } from '../db/transaction.ts';
 
-/** The relay finishes a removal once it is this old. Until then, the DELETE itself may still be running. */
+/** The relay finishes a removal once it is this old. Until then, the DELETE request may still be running. */
 const FINISH_AFTER_SECONDS = 60;
 /** Chunks of `ROWS_PER_STEP`, so about half a second of work. The next call continues. */
 const CHUNKS_PER_CALL = 20;
@@ -55,7 +55,7 @@ export async function recordDeletion(
   await recordAudit(tx, by, { action: 'webhook.delete', ...entry });
 }
 
-/** The second part of a DELETE. Its mark has committed, so the webhook already reads as missing. */
+/** The second part of a DELETE request. The mark has committed, so the webhook already reads as missing. */
 export async function removeAfterMark(pool: Pool, id: WebhookId): Promise<void> {
   try {
     await removeMarkedWebhook(pool, id);
@@ -78,9 +78,9 @@ const CHUNK_OF_DEAD_LETTERS = `
 /**
  * Deletes the webhook itself, and the few rows that other transactions held or inserted meanwhile.
  *
- * The webhook goes first. This waits for causes and replays that hold its lock. The mark keeps new ones from
- * locking it, so the wait ends when the longest of these ends. Deliveries go before dead letters: a delivery
- * that becomes a dead letter at this moment is then found as a letter.
+ * The webhook's own row goes first. This waits for the transactions of causes and replays that lock the row.
+ * The mark keeps new transactions from locking it, so the wait ends with the longest of them. Deliveries go
+ * before dead letters: a delivery that becomes a dead letter at this moment is then found as a letter.
  */
 async function removeRest(pool: Pool, id: WebhookId): Promise<void> {
   await inTransaction(pool, async (client) => {
@@ -105,7 +105,7 @@ const DELETE_SUMS = `
   delete from webhook_health where webhook_id = $1`;
 
 /**
- * Finishes removals that a DELETE has left: a backlog too large for one request, or everything after a crash.
+ * Finishes what a DELETE request has left: a backlog too large for one request, or all rows after a crash.
  */
 export async function finishRemovals(pool: Pool): Promise<Removals> {
   const { rows } = await queryOn<{ id: WebhookId }>(

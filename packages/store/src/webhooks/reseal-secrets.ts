@@ -10,7 +10,7 @@ import { run, statement } from '../db/statement.ts';
 /** A step reads and reseals at most this many rows. It takes about 50 ms and holds locks for 10 ms. */
 const RESEALED_PER_STEP = 1_000;
 
-/** A key other than the new one, and the webhooks whose secrets it has sealed. */
+/** A key other than the sealing key, and the webhooks with secrets that it sealed. */
 export interface OtherKey {
   readonly keyId: string;
   readonly webhooks: number;
@@ -24,7 +24,7 @@ interface SealedRow {
   readonly headers: Buffer | null;
 }
 
-/** $1 the webhook before the page, $2 rows, $3 the new key. */
+/** $1 the webhook before the page, $2 rows at most, $3 the sealing key. */
 const READ_PAGE = statement('read-sealed-secrets')`
     select w.id, w.secret_key_id as "keyId", w.secret_sealed as secret, w.headers_sealed as headers
     from webhooks w where w.id > $1 and w.secret_key_id <> $3 order by w.id limit $2`;
@@ -37,7 +37,7 @@ const READ_PAGE = statement('read-sealed-secrets')`
  *
  * `any ($1)` repeats the join. Without it, Postgres may read the whole table for one step.
  *
- * $1 webhooks, $2 the keys that sealed them, $3 secrets, $4 headers, $5 the new key. Returns the old key of
+ * $1 webhooks, $2 the old key of each, $3 secrets, $4 headers, $5 the sealing key. Returns the old key of
  * each changed webhook.
  */
 const RESEAL = statement('reseal-secrets')`
@@ -55,7 +55,7 @@ const RESEAL = statement('reseal-secrets')`
     where w.id = m.id
     returning m.key_id as "oldKeyId"`;
 
-/** $1 the key that seals now. */
+/** $1 the sealing key. */
 const COUNT_OTHERS = statement('count-other-keys')`
     select w.secret_key_id as "keyId", count(*)::int as webhooks, min(w.id) as "oldestWebhookId"
     from webhooks w where w.secret_key_id <> $1 group by w.secret_key_id order by w.secret_key_id`;
@@ -68,8 +68,9 @@ export async function readOtherKeys(
 }
 
 /**
- * Seals the secrets of all webhooks again, with the first key. Each step commits alone, so a command that was
- * interrupted can be run again. A secret that does not open stays as it is.
+ * Seals the secrets of all webhooks again, with the sealing key: the first key of SECRETS_KEY. Each step
+ * commits alone, so a command that was interrupted can be run again. A secret that does not open stays as it
+ * is.
  *
  * @param onStep gets the number of webhooks so far, before a further step. @returns this number at the end.
  */
@@ -111,7 +112,7 @@ function sealAgain(secrets: SecretBox, { id, keyId, secret, headers }: SealedRow
           : sealHeaders(secrets, openHeaders(secrets, { keyId, sealed: headers }, id), id),
     };
   } catch {
-    return null; // `readOtherKeys` still counts it
+    return null; // `readOtherKeys` still counts this webhook
   }
 }
 

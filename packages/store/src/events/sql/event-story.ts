@@ -4,7 +4,9 @@ import { fateAt, isOfRule, LOG, SHOWN_FATE, sinceEvent } from './webhook-events.
 /**
  * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
  *
- * $1 events. Returns no row for an event that is in neither table.
+ * The lateral subqueries in this file have `offset 0`, so Postgres does not turn them into other joins.
+ *
+ * $1 events. Returns no row for an event that is neither stored nor in a dead letter.
  */
 const FOUND = `
     found as materialized (
@@ -24,8 +26,8 @@ export const findEvents = statement('find-events')`
     from found f`;
 
 /**
- * The webhooks that the event `e` was attempted at. Each step looks for the next one, so it reads one attempt
- * of each, however many follow.
+ * The webhooks that the event `e` was attempted at. Each step looks for the next webhook. So the query reads
+ * one attempt for each webhook, however many it has.
  */
 const TRIED = `
           with recursive tried (webhook_id) as (
@@ -42,12 +44,13 @@ const TRIED = `
           select webhook_id from tried where webhook_id > ''`;
 
 /**
- * Reads what became of events at each webhook: those that have a row about the event, and those that get such
- * events now and existed then. A webhook that was deleted before its first attempt left no row. The webhooks
- * are united in a form that no index has. Otherwise Postgres may read a whole index for its order.
- * The domains of an event are found once, in a subquery.
+ * Reads what became of events at webhooks. Included are the webhooks that have a row about the event, and
+ * those that get such events now and existed when it was recorded. A webhook that was deleted before its
+ * first attempt left no row. The branches of the union write the id as `greatest(id, '')`, which no index by
+ * the webhook alone has. Otherwise Postgres may read a whole index for its order. The domains of an event are
+ * found once, in a subquery.
  *
- * $1 events. Returns a row for each event and webhook. Without an endpoint, the webhook is deleted.
+ * $1 events. Returns a row for each event and webhook. The endpoint is null when the webhook is deleted.
  */
 export const findFates = statement('find-fates')`
     with ${LOG}, ${FOUND},
