@@ -11,9 +11,10 @@ export function keyObject(key: ApiKey) {
     /** Requests per minute. null: the limit of the installation. */
     rate_limit: key.rateLimitPerMinute,
     created_at: key.createdAt.toISOString(),
+    /** null: the key never expires. */
     expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
-    /** When that UTC hour starts. */
+    /** The start of the UTC hour of the last use. null: never used. */
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
   };
 }

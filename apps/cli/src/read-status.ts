@@ -43,7 +43,7 @@ export interface Status {
   readonly pending: readonly string[] | null;
   readonly backlog: Backlog | null;
   readonly deadLetters: DeadLetterCounts | null;
-  /** Those that fail for the longest, at most ten. */
+  /** The webhooks that fail for the longest, at most ten. */
   readonly failing: readonly FailingWebhook[] | null;
   /** The provider of every process; null when migrations are missing. */
   readonly mailProvider: MailProviderName | null;
@@ -118,6 +118,7 @@ async function readStore(
       const rights = isCurrent ? await rightsOf(pool) : null;
       const faults = [
         ...(pending.length === 0 ? [] : [messageOf(lacksMigrations(pending))]),
+        // A role that only reads is meant for people, so what it lacks is no fault.
         ...(rights === null || rights.lacks.length === 0 || rights.readsOnly
           ? []
           : [messageOf(lacksRights(rights))]),

@@ -16,17 +16,20 @@ import { note, printAnswer, table } from './print.ts';
 import { countInWords } from './recovery-object.ts';
 import { POOL_SIZE } from './session.ts';
 
-/** The arguments of every replay and count. */
+/** The arguments that every replay and count of dead letters takes. */
 export interface Replaying {
   readonly io: Io;
   readonly database: Database;
-  /** Dead letters of other accounts count as missing. Undefined: the command takes those of any account. */
+  /**
+   * Dead letters of other accounts count as missing. Undefined: the command takes dead letters of any
+   * account.
+   */
   readonly accountId: AccountId | undefined;
   readonly by: Actor;
   readonly json: boolean | undefined;
 }
 
-/** Webhooks of an account that are read at a time. */
+/** So many webhooks of an account are read at a time. */
 const WEBHOOKS_PER_PAGE = 100;
 
 /** Replays the given dead letters at once. @throws Failure when some are missing or failed */
@@ -86,7 +89,7 @@ export function recoveryOf({ since = new Date(0), until, type, reason }: DeadLet
   return { since, until, types, reason, only: 'dead_letters' } as const;
 }
 
-/** Counts what a replay of all would take: of a webhook, or of each webhook of the account. */
+/** Counts the dead letters of the filter, at one webhook or at each webhook of the account. */
 export async function countAll(
   replaying: Replaying,
   webhookId: WebhookId | undefined,
@@ -111,7 +114,7 @@ interface Counted {
   readonly webhook: WebhookId;
   readonly account: AccountId;
   readonly matched: number;
-  /** More match: the count was cut. */
+  /** More dead letters match: the count was cut. */
   readonly has_more: boolean;
 }
 
@@ -154,7 +157,10 @@ async function webhooksOf(database: Database, accountId: AccountId | undefined):
   return found;
 }
 
-/** Replays only what was dead at the start: an event that fails again at once would repeat forever. */
+/**
+ * Replays the dead letters that exist at the start. With newer ones, an event that fails again at once would
+ * repeat forever.
+ */
 export async function replayAll(
   { io, database, by, json }: Replaying,
   { id: webhookId, accountId }: OwnedWebhook,

@@ -39,8 +39,8 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 /**
  * Runs `work` on a migrated database and closes every connection.
  *
- * @param options `plans`: when Postgres plans a statement. Planned `each time` for the given values, it may
- *   read a whole table. Planned `once` for any values, it uses indexes only: for look-ups in large tables.
+ * @param options `plans`: with `each time`, Postgres may read a whole table. `once` makes it use indexes, for
+ *   look-ups in large tables.
  */
 export async function withDatabase(
   io: Io,

@@ -2,7 +2,7 @@ import type { EventStory, StoryAttempt, StoryReplay, StoryWebhook } from '@postr
 import { emailObject } from './email-object.ts';
 import { fateObject } from './fate-object.ts';
 
-/** The bytes of an answer that are shown. */
+/** The bytes of an endpoint's answer that are shown at most. */
 const ANSWER_BYTES_MAX = 1_024;
 
 /** The story of an event as one document. */
@@ -13,7 +13,7 @@ export function storyObject(story: EventStory) {
     account: event.accountId,
     type: event.type,
     created_at: event.createdAt.toISOString(),
-    /** The event is gone. This is the copy of a dead letter. */
+    /** True: retention has deleted the event, and a dead letter has this copy. */
     is_copy: event.isCopy,
     data: dataWithoutText(event.data),
     email: email === null ? null : emailObject(email),
@@ -39,7 +39,7 @@ export function storyObject(story: EventStory) {
       created_at: createdAt.toISOString(),
     })),
     webhooks: story.webhooks.map(webhookObject),
-    /** The log has more attempts than are shown. */
+    /** The log has more attempts of the event than `deliveries` shows. */
     lacks_attempts: story.lacksAttempts,
   };
 }
@@ -54,7 +54,7 @@ function webhookObject(webhook: StoryWebhook) {
   const { deadLetter } = webhook;
   return {
     ...fateObject(webhook),
-    /** The attempts of each delivery. A replay begins a new one. */
+    /** The attempts of each delivery. A replay begins a new delivery. */
     deliveries: webhook.attemptsByDelivery.map((attempts) => attempts.map(attemptObject)),
     dead_letter: deadLetter && deadLetterObject(deadLetter),
     replays: webhook.replays.map(replayObject),

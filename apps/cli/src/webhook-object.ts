@@ -1,12 +1,11 @@
 import { hostOf } from '@postrider/domain';
 import type { FailingWebhook, OwnedWebhook, WebhookHealth } from '@postrider/store';
 
-/** A webhook in the output of `--json`, without its secret. Times are ISO 8601 UTC. */
+/** A webhook in the output of `--json`: the whole endpoint, but no secret. Times are ISO 8601 UTC. */
 export function webhookObject(webhook: OwnedWebhook) {
   return {
     id: webhook.id,
     account: webhook.accountId,
-    /** The whole URL: the operator asked for this webhook. */
     endpoint: webhook.endpoint,
     /** Empty: every type. */
     events: webhook.events,
@@ -36,7 +35,7 @@ export function webhookHealthObject(health: WebhookHealth) {
   };
 }
 
-/** In lists, an endpoint is shown by its host alone: its path may hold a customer's token. */
+/** `status` and `top` name an endpoint by its host alone: its path may hold a customer's token. */
 export function endpointObject({
   webhookId,
   accountId,

@@ -61,7 +61,7 @@ export function createConsole(parts: ConsoleParts): Express {
   app.enable('case sensitive routing').enable('strict routing');
 
   app.use(openRequest(logger));
-  // A target has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`.
+  // The target of a request has no fragment (RFC 9112 3.2). Express would serve `/metrics#x` as `/metrics`.
   app.use((request, _response, next) =>
     next(request.url.includes('#') ? badRequest(['The path is not well-formed.']) : undefined),
   );
@@ -123,8 +123,8 @@ function formsOf(
 const ASSET_TYPES = { 'style.css': 'text/css', 'console.js': 'text/javascript' } as const;
 
 /**
- * Serves a file of the pages. A bundle has the folder of the files beside it. The address of a file is the
- * same in each release, so browsers ask each time whether the file has changed.
+ * Serves a file of the pages. In a bundle, the folder of these files is beside the program. The address of a
+ * file is the same in each release, so browsers ask each time whether the file has changed.
  */
 function serveAsset(name: keyof typeof ASSET_TYPES): RequestHandler {
   const text = readFileSync(join(import.meta.dirname, 'console-assets', name), 'utf8');

@@ -1,4 +1,4 @@
-/** The delays after failed attempts. There is one attempt more. */
+/** The delays after failed attempts. There is one more attempt than delays. */
 export interface RetrySchedule {
   /** Entry 0 is the delay after the first failed attempt. */
   readonly delaysMs: readonly number[];

@@ -29,7 +29,7 @@ const INFO = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-/** The table without stores and services. Nothing calls these handlers. */
+/** The routes for the documents: without stores and services, because nothing calls the handlers. */
 export function describedRoutes(): readonly Documented[] {
   return routeTable({} as RouteStores, { rules: {}, sendingDomains: null } as RouteParts);
 }
@@ -159,13 +159,13 @@ function responses(route: Documented, schemas: ExampleSchemas): JsonObject {
   const headers = { 'x-request-id': { $ref: '#/components/headers/x-request-id' } };
   const { status, body, also, orHtml } = route.docs.success;
   const content = { ...contentOf(body, schemas), ...(orHtml === true ? HTML : {}) };
-  const sent = typeof body === 'string' ? { ...headers, ...HEADERS_OF[body] } : headers;
-  const done = { description: 'Done.', headers: sent, content };
-  const entries = new Map<string, JsonObject>([[String(status), done]]);
-  if (also !== undefined) entries.set(String(also), done);
+  const successHeaders = typeof body === 'string' ? { ...headers, ...HEADERS_OF[body] } : headers;
+  const success = { description: 'Done.', headers: successHeaders, content };
+  const entries = new Map<string, JsonObject>([[String(status), success]]);
+  if (also !== undefined) entries.set(String(also), success);
   if (body === 'file') {
-    const ranged = { ...sent, ...contentRange('bytes 0-1023/12210') };
-    entries.set('206', { ...done, description: 'The range that `Range` asks for.', headers: ranged });
+    const ranged = { ...successHeaders, ...contentRange('bytes 0-1023/12210') };
+    entries.set('206', { ...success, description: 'The range that `Range` asks for.', headers: ranged });
     const beyond = { ...headers, ...contentRange('bytes */12210') };
     entries.set('416', { description: 'There is no such range.', headers: beyond });
   }

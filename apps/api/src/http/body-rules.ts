@@ -1,5 +1,5 @@
 import { LIMITS } from '@postrider/domain';
-import { invalid, invalidFields, notBelieved, tooLarge } from '../problems/answers.ts';
+import { invalid, invalidFields, notBelieved, tooLarge as tooLargeProblem } from '../problems/answers.ts';
 import { plainText } from './answer.ts';
 import type { Answer } from './answer.ts';
 
@@ -9,7 +9,7 @@ export interface BodyRule {
   /** An empty body is allowed and parses as undefined. */
   readonly mayBeEmpty?: true;
   /**
-   * The limit of the entries of an array. A longer array is refused. The refusal costs nothing of the rate
+   * The limit of the entries of an array. A longer array is refused, and this costs nothing of the rate
    * limit. A large array is refused before it is parsed.
    */
   readonly entries?: { readonly max: number; readonly refusal: Answer };
@@ -22,7 +22,7 @@ export interface BodyRule {
 /** Webhook routes and the other exceptions of contract 7.1 refuse bad syntax in plain text. */
 export const resourceBody: BodyRule = {
   bytesMax: LIMITS.bodyBytes,
-  tooLarge: () => tooLarge(LIMITS.bodyBytes),
+  tooLarge: () => tooLargeProblem(LIMITS.bodyBytes),
   unreadable: (fault) => plainText(400, `The request body ${fault}.`),
 };
 
@@ -30,7 +30,7 @@ export const resourceBody: BodyRule = {
 export const replyBody: BodyRule = {
   ...resourceBody,
   bytesMax: LIMITS.replyBodyBytes,
-  tooLarge: () => tooLarge(LIMITS.replyBodyBytes),
+  tooLarge: () => tooLargeProblem(LIMITS.replyBodyBytes),
 };
 
 /** The route needs no body. Clients announce JSON on every call, even when they send none. */
@@ -45,7 +45,7 @@ export const topicBody: BodyRule = {
 /** `POST /internal/ses/sns`: an unverified sender gets no details about a fault. */
 export const snsBody: BodyRule = {
   bytesMax: LIMITS.snsBodyBytes,
-  tooLarge: () => tooLarge(LIMITS.snsBodyBytes),
+  tooLarge: () => tooLargeProblem(LIMITS.snsBodyBytes),
   unreadable: () => notBelieved,
 };
 
@@ -58,7 +58,7 @@ export const emailBody: BodyRule = {
   bytesMax: LIMITS.emailBodyBytes,
   tooLarge: (declaredBytes) =>
     declaredBytes !== null && declaredBytes > LIMITS.emailBodyPlainTextBytes
-      ? tooLarge(LIMITS.emailBodyBytes)
+      ? tooLargeProblem(LIMITS.emailBodyBytes)
       : plainText(413, `The request body is larger than ${LIMITS.emailBodyBytes} bytes.`),
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
@@ -73,7 +73,7 @@ export const batchBody: BodyRule = {
     max: LIMITS.batchMessages,
     refusal: invalidFields([{ field: '', message: `has more than ${LIMITS.batchMessages} messages` }]),
   },
-  tooLarge: () => tooLarge(LIMITS.batchBodyBytes),
+  tooLarge: () => tooLargeProblem(LIMITS.batchBodyBytes),
   unreadable: (fault) => invalidFields([{ field: '', message: fault }]),
 };
 

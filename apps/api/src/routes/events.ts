@@ -132,6 +132,7 @@ const LOST_HISTORY =
   'after is not a cursor of this history. The database may have been restored to an earlier time. ' +
   'Read again with since instead of after.';
 
+/** Why a list refuses `after`. A bigint is the position of a cursor. */
 export function unknownEvent(after: EventCursor | undefined): string {
   if (typeof after === 'bigint') return LOST_HISTORY;
   return `after ${quoted(after)} is not the id of an event of the account.`;
@@ -155,7 +156,7 @@ function recipientOf(written: string): string | null {
   return plainAddress(parseEmailAddress(written)?.address ?? '');
 }
 
-/** Writes a position in a list of events as customers get it. To them it is opaque. */
+/** Writes a position in a list of events as a cursor. Customers must not interpret it. */
 export function writeEventCursor(position: bigint): string {
   return Buffer.from(String(position)).toString('base64url');
 }

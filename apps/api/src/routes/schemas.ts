@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /*
  * The routes build the schemas of their answers from these parts. An answer has the fields of its schema and
- * no others. The API does not check its answers against them. The compiler does, and the fuzz test.
+ * no others. The API does not check its answers against the schemas. The compiler and the fuzz test do.
  */
 
 /** The type of the answer that `Schema` describes. */
@@ -37,7 +37,7 @@ export const eventType = z
     description: `A later release may add types. Ignore those that you do not know. Known are ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
   });
 
-/** The answer to the creation of a webhook has these fields. No other answer has them. */
+/** Only the answers that create a webhook or a routing rule have these fields. */
 export const secretFields = {
   signing_secret: z
     .string()
@@ -55,8 +55,8 @@ export function shownSecret(signingSecret: string) {
 
 /**
  * A part of a request's schema: one of these fields is required. Client generators read an `anyOf` beside
- * `properties` as a choice of types, so `allOf` wraps it. They take an entry without `properties` for any
- * value.
+ * `properties` as a choice of types, so `allOf` wraps it. Generators take an entry without `properties` for
+ * any value.
  */
 export function oneRequired(fields: readonly string[]) {
   return { allOf: [{ anyOf: fields.map((field) => ({ required: [field], properties: { [field]: {} } })) }] };

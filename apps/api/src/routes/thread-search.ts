@@ -35,7 +35,7 @@ const searchQuery = z.object({
     .meta({ description: 'Received or sent before this time. A date: before its start, UTC.' }),
   has_attachment: booleanParameter.meta({ description: 'Whether the message has a file.' }),
 });
-/** The parameters that may occur once. */
+/** The parameters that may occur only once. `listsOf` reads `from`, `to`, `cc` and `bcc`. */
 const parsedQuery = searchQuery.extend({ read: threadQuery.shape.read });
 
 const addresses = (header: string) =>
@@ -61,7 +61,8 @@ const foundThread = threadEntry.extend({
 const foundThreadPage = pageOf(foundThread).meta({ id: 'FoundThreadPage' });
 
 export function searchThreads(stores: RouteStores): Documented<KeyedRoute> {
-  // A search with a word reads up to 16 MiB of text. So the API does few at a time.
+  // A search with a word reads up to 16 MiB of text. So the API does few at a time. A search writes no
+  // delivery, so it has no limit of deliveries: null.
   const slots = new AccountSlots(COSTLY, null);
   return {
     scope: 'inbound:read',

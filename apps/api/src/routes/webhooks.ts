@@ -51,7 +51,7 @@ export function webhookRoutes(webhooks: WebhookStore, rules: RouteRules): readon
 /** An https URL. The validator returns it in normalised form. */
 export const requestedEndpoint = z
   .string({ error: 'is not a string' })
-  // The OpenAPI document shows these. `parseEndpoint` decides.
+  // The OpenAPI document shows this pattern and length. `parseEndpoint` decides.
   .meta({
     description: 'An `https://` URL.',
     pattern: PATTERNS.endpoint,
@@ -64,7 +64,9 @@ export const requestedEndpoint = z
     return z.NEVER;
   });
 
-/** The handler checks them: our own names depend on a setting, and a refusal must not quote a value. */
+/**
+ * The handler checks the headers: our own names depend on a setting, and a refusal must not quote a value.
+ */
 const requestedHeaders = z.unknown().meta(webhookHeadersSchema);
 
 const requestedDomain = parsedText(

@@ -10,8 +10,10 @@ import type { Io } from '../io.ts';
 import { note, printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** No erasure is finished when the command returns: a relay ends it ten minutes later at the earliest. */
-type Erased = Omit<ErasureResult, 'finished'>;
+/**
+ * When the command returns, the erasure is not finished: a relay ends it ten minutes later at the earliest.
+ */
+type ErasureReport = Omit<ErasureResult, 'finished'>;
 
 const STEPS: Readonly<Record<ErasureStep, string>> = {
   'notice address removed': "the account's notice address is removed",
@@ -24,8 +26,8 @@ interface Options extends ActorOptions {
 }
 
 /**
- * `account erase`: removes a person's data, but not the suppression. A relay removes later what outstanding
- * work still uses.
+ * `account erase`: removes a person's data. The suppressions of the address stay. A relay later removes the
+ * data that outstanding work still uses.
  */
 export function addAccountErase(account: Command, io: Io): void {
   withActor(account.command('erase'))
@@ -48,7 +50,7 @@ export function addAccountErase(account: Command, io: Io): void {
 }
 
 /** The result of an erasure as one document. */
-export function resultObject(address: string, result: Erased) {
+export function resultObject(address: string, result: ErasureReport) {
   const { accountId, requestedAt, erased, pending, pendingIds } = result;
   return {
     account: accountId,
@@ -75,7 +77,7 @@ export function resultObject(address: string, result: Erased) {
 /** The result of an erasure for a person. */
 export function resultInWords(
   address: string,
-  { requestedAt, erased, pending, pendingIds }: Erased,
+  { requestedAt, erased, pending, pendingIds }: ErasureReport,
 ): string[] {
   const { emails, messages, events, attempts, deadLetters } = erased;
   return [

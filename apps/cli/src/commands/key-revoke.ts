@@ -9,7 +9,7 @@ import { keyObject } from '../key-object.ts';
 import { printAnswer } from '../print.ts';
 import { withDatabase } from '../session.ts';
 
-/** `key revoke`: once it returns, every API process answers 401. A revoked key keeps its first time. */
+/** `key revoke`: once it returns, every API process answers 401. A key revoked twice keeps the first time. */
 export function addKeyRevoke(key: Command, io: Io): void {
   withActor(key.command('revoke'))
     .description('revoke a key for good; takes a second, and once it returns nothing is served with the key')

@@ -45,7 +45,10 @@ function rightsObject(rights: Rights) {
   return { name: rights.role, access: accessOf(rights), lacks: rights.lacks };
 }
 
-/** `all`: every right that a process needs. `read`: it reads all tables and writes none. */
+/**
+ * `all`: the role has every right that a process needs. `read`: it reads all tables and writes none. `some`:
+ * it lacks rights in another way.
+ */
 function accessOf({ lacks, readsOnly }: Rights): 'all' | 'read' | 'some' {
   if (lacks.length === 0) return 'all';
   return readsOnly ? 'read' : 'some';

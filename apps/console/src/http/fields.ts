@@ -46,8 +46,8 @@ function labelOf(name: string): string {
 /** A time as `writtenTime` writes it, also with a T or a Z. */
 const TIME_PATTERN = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
-/** A field that is given twice arrives as a list. */
-const single = z.string({ error: 'is given twice' });
+/** The text of a field. A field that is given twice arrives as a list. */
+export const single = z.string({ error: 'is given twice' });
 
 /** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
 export const utcTime = single.transform(

@@ -6,7 +6,7 @@ import type { Part } from '../html/pieces.ts';
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly page: Page;
-  /** The names of the fields that are wrong. The form keeps the others. */
+  /** The names of the fields that are wrong. The form keeps the values of the right fields. */
   readonly wrongFields: readonly string[];
   readonly #toForm: ((formPage: string) => Page) | undefined;
 
@@ -22,7 +22,7 @@ export class Refusal extends Error {
     this.#toForm = toForm;
   }
 
-  /** The page for the sender of a form. Null: no form is known. */
+  /** The page for the sender of a form. @param formPage the URL of the page with the form; null: unknown */
   pageFor(formPage: string | null): Page {
     return formPage === null ? this.page : (this.#toForm?.(formPage) ?? this.page);
   }
@@ -38,9 +38,9 @@ export function notFound(...sentences: readonly Part[]): Refusal {
 }
 
 /**
- * Refuses a wrong filter. Without the filter, a page would show or replay more than the user asked for.
+ * Refuses a wrong filter or field. Without it, a page would show or replay more than the user asked for.
  *
- * @param wrongFields their names
+ * @param wrongFields the names of the wrong filters or fields
  */
 export function badRequest(faults: readonly string[], wrongFields: readonly string[] = []): Refusal {
   const leadingTo = (href: string, label: string) => {

@@ -15,7 +15,7 @@ import { isOwnOrigin } from './origin.ts';
 import { badRequest, forbidden, Refusal } from './refusal.ts';
 import { requestIdOf } from './open-request.ts';
 
-/** A form has a few short fields. */
+/** Reads the fields of a form: few and short. */
 export const formBody = express.urlencoded({ extended: false, limit: '16kb', parameterLimit: 50 });
 
 /** The fields of a form; none when the body is not a form. */
@@ -48,6 +48,7 @@ export interface FormServing {
   readonly resultWithinMs: number;
 }
 
+/** A second click looks this often for the result of the first. */
 const RESULT_EVERY_MS = 250;
 
 /** 16 bytes in base64url. */
@@ -107,7 +108,9 @@ export function serveForm(serving: FormServing, handler: FormHandler): RequestHa
 /** The fields of a dry run that the form of a recovery has, too. */
 const DRY_RUN_FIELDS = ['webhook', 'since', 'until', 'types', 'rate', 'only', 'reason', 'failing'];
 
-/** The page that has a form: `/events/evt_1` for `/events/evt_1/replay`, a dry run for `/recoveries`. */
+/**
+ * The URL of the page with the form: `/events/evt_1` for `/events/evt_1/replay`, a dry run for `/recoveries`.
+ */
 function formPageOf(request: Request): string {
   const [, noun = '', id] = request.path.split('/');
   if (id !== undefined) return `/${noun}/${id}`;
@@ -149,7 +152,7 @@ async function actOnce(
     waitedMs += RESULT_EVERY_MS;
   }
   const result = await act().catch(async (error: unknown) => {
-    // A refusal did nothing. Another error may have acted, so its form stays claimed.
+    // A refusal did nothing. With another error, the action may have taken effect: the form stays claimed.
     if (error instanceof Refusal) await forms.giveBack(once);
     throw error;
   });

@@ -248,6 +248,7 @@ interface AccountLimit {
   readonly name: string;
   readonly used: string;
   readonly max: number;
+  /** `default`: a setting of the installation. `fixed`: the same in every installation. */
   readonly source: 'this account' | 'default' | 'fixed';
 }
 

@@ -7,7 +7,10 @@ import type { Step } from '../html/timeline.ts';
 import { bytes, count } from '../html/words.ts';
 import { ACTED_THROUGH } from './actions.ts';
 
-/** The attempts of a webhook, each series under the replay that began it. */
+/**
+ * The attempts of a webhook and its replays, by time. So a series of attempts follows the replay that began
+ * it.
+ */
 export function attemptSteps(webhook: StoryWebhook): Step[] {
   const replays = webhook.replays.flatMap(replaySteps);
   const attempts = webhook.attemptsByDelivery.flatMap(seriesSteps);
@@ -88,7 +91,7 @@ function attemptContent(attempt: StoryAttempt, same: StoryAttempt | undefined): 
 function summary(attempt: StoryAttempt, peek: Html): Html {
   const { statusCode, error, durationMs, startedAt } = attempt;
   const result = error ?? (statusCode === null ? 'no response' : `HTTP ${statusCode}`);
-  const signedAt = Math.floor(startedAt.getTime() / 1000);
+  const signedAt = Math.floor(startedAt.getTime() / 1000); // the signature has whole seconds
   return html`<span class="soft"><span class="vh">Attempt </span>${attempt.attempt}</span>
     ${state(isSuccess(attempt) ? 'good' : 'bad', result)}
     <span class="ms">${count(durationMs)} ms</span>

@@ -36,7 +36,7 @@ export interface RecoverFields {
   readonly only: Recovered;
   /** The reason of dead letters. Absent: any. */
   readonly reason?: DeadLetterReason | undefined;
-  /** Failing endpoints are not left out. */
+  /** Absent: failing endpoints are left out. */
   readonly failing?: 'include' | undefined;
 }
 
@@ -44,11 +44,12 @@ export interface RecoverFields {
 export interface RecoverTarget {
   readonly webhook: OwnedWebhook;
   readonly count: RecoveryCount;
+  /** The attempts at the webhook in the last 24 hours. */
   readonly day: AttemptDay | undefined;
   readonly health: WebhookHealth | undefined;
-  /** The recovery that it already has. */
+  /** The recovery of the webhook that runs already. */
   readonly running: RecoveryId | undefined;
-  /** Its dead letters of events from before the time range. */
+  /** The webhook's dead letters of events from before the time range. Absent: not counted. */
   readonly earlier?: DeadLetterCount | undefined;
 }
 
@@ -167,8 +168,8 @@ function askForm(fields: RecoverFields): Html {
   </form>`;
 }
 
-/** Why a recovery leaves a webhook out. Null: it does not. */
-function leftOut(
+/** Why a recovery leaves a webhook out. Null: neither reason applies. */
+function whyLeftOut(
   { webhook, running }: RecoverTarget,
   { failing }: RecoverFields,
 ): 'failing' | 'running' | null {
@@ -177,7 +178,7 @@ function leftOut(
 }
 
 function included(targets: readonly RecoverTarget[], fields: RecoverFields): readonly RecoverTarget[] {
-  return targets.filter((target) => leftOut(target, fields) === null && mayMatch(target));
+  return targets.filter((target) => whyLeftOut(target, fields) === null && mayMatch(target));
 }
 
 /** A count that was cut looked at the oldest events. Newer ones may match. */
@@ -198,7 +199,7 @@ function dryRunSection({ targets, account }: DryRun, fields: RecoverFields, now:
     return section('dry', heading, html`<div class="card">${nothing}</div>`);
   }
   const sent = included(targets, fields);
-  const out = targets.filter((target) => leftOut(target, fields) !== null && mayMatch(target));
+  const out = targets.filter((target) => whyLeftOut(target, fields) !== null && mayMatch(target));
   const asOf = targets[0]?.count.asOf ?? now;
   const table = stackedTable({
     caption: `${eventsInWords(countsOf(sent))} for ${counted(sent.length, 'webhook')}`,
@@ -235,7 +236,7 @@ function targetCells(
   const { matched, deadLetters, oldest, newest, hasMore } = target.count;
   const more = hasMore ? '+' : '';
   const latest = day === undefined ? null : latestP95(day);
-  const isOut = leftOut(target, fields) !== null;
+  const isOut = whyLeftOut(target, fields) !== null;
   const events = isOut
     ? html`<span class="soft">${count(matched)}${more}</span><span class="sub">left out</span>`
     : html`<b>${count(matched)}${more}</b>`;
@@ -279,7 +280,7 @@ function notesOf(target: RecoverTarget, fields: RecoverFields): Html | null {
   const { hasMore, unknown } = target.count;
   const name = endpointName(webhook.endpoint);
   const notes: Html[] = earlierNotes(target, fields);
-  const reason = leftOut(target, fields);
+  const reason = whyLeftOut(target, fields);
   if (reason === 'failing' && mayMatch(target)) {
     notes.push(
       html`<b>${name} is left out because it is failing.</b> It may fail again: replay one event first.
@@ -319,7 +320,7 @@ function earlierNotes(target: RecoverTarget, fields: RecoverFields): Html[] {
   const { webhook, earlier } = target;
   const { id, endpoint, createdAt, deadLettersDropped } = webhook;
   const { since, only, types } = fields;
-  if (leftOut(target, fields) !== null || only === 'dead_letters' || since === undefined) return [];
+  if (whyLeftOut(target, fields) !== null || only === 'dead_letters' || since === undefined) return [];
   const notes: Html[] = [];
   if (earlier !== undefined) {
     const { found, isWhole } = earlier;

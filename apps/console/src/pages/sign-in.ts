@@ -2,9 +2,9 @@ import { html } from '@remix-run/html-template';
 import type { Page } from '../html/layout.ts';
 
 export interface SignInParts {
-  /** The page to show afterwards. */
+  /** The path of the page to show after the sign-in. */
   readonly next: string;
-  /** A form came after the end of its session. */
+  /** The user sent a form after the end of the session. */
   readonly isUnsent?: boolean;
   /** Why a key was refused. */
   readonly refused?: { readonly status: number; readonly fault: string };

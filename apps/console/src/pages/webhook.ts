@@ -53,11 +53,12 @@ export interface WebhookParts {
   readonly health: WebhookHealth | undefined;
   /** Attempts that run now. */
   readonly inFlight: number;
+  /** The attempts of the last 24 hours. */
   readonly attempts: AttemptDay | undefined;
   readonly filter: WebhookFilter;
   readonly page: WebhookEventPage;
   readonly summaries: ReadonlyMap<EventId, EventSummary>;
-  /** False: the page is behind a cursor. */
+  /** False: `page` is a later page of the list. */
   readonly isFirst: boolean;
 }
 
@@ -101,8 +102,9 @@ function failure({ webhook, account, health }: WebhookParts, now: Date): Html | 
       ? html`No success is known.`
       : html`The last success was at ${time(lastSuccessAt, now)}.`;
   const error = lastError === null ? null : html`The last error is <code>${lastError}</code>.`;
-  const isNoticed = failingNoticeAt !== null && failingNoticeAt >= failingSince;
-  const notice = isNoticed
+  // An older notice was about an earlier failure.
+  const hasNotice = failingNoticeAt !== null && failingNoticeAt >= failingSince;
+  const notice = hasNotice
     ? html`A notice was sent at ${time(failingNoticeAt, now)}.`
     : account?.noticeEmail === null
       ? html`Nobody gets a mail: the account has no address for notices.`

@@ -17,6 +17,7 @@ const filterFields = {
   action: z.enum(AUDIT_ACTIONS, { error: 'is not an action of the audit' }).optional(),
   target: freeText.optional(),
   since: utcTime.optional(),
+  /** An entry's number. 15 digits are always a safe integer. */
   after: freeText
     .regex(/^\d{1,15}$/, { error: 'is not the number of an entry' })
     .transform(Number)

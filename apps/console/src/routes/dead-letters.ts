@@ -18,7 +18,7 @@ import { accountNamed, ownerNamed } from './owner.ts';
 import type { Owner } from './owner.ts';
 
 const PAGE_LETTERS = 50;
-/** The page of recoveries has the others. */
+/** The newest recoveries only. `/recoveries` has all. */
 const RECOVERIES_SHOWN = 3;
 
 /** `503`, `5xx` or `none`. */
@@ -65,7 +65,7 @@ export function showDeadLetters(db: Database, clock: Clock, settings: Settings):
     const { letters, olderFrom } = await findDeadLetters(db, filter, request);
     const matching = await countFoundDeadLetters(db, filter);
     const owner = webhook ?? account ?? '';
-    // No index has the recoveries of an account.
+    // No index has the recoveries of an account, so the page of an account shows none.
     const { accountId, webhookId } = filter;
     const newest = accountId === undefined ? await recoveries.list({ webhookId }, RECOVERIES_SHOWN) : [];
     const parts = {

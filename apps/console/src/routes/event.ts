@@ -18,6 +18,7 @@ import { eventPage } from '../pages/event.ts';
 import type { Settings } from '../settings.ts';
 import { idOf, noSuch } from './ids.ts';
 
+/** A sentence for the page that says that an event is missing. */
 function keptFor({ eventRetentionDays, deadLetterRetentionDays }: Settings): string {
   return `Postrider keeps events for ${eventRetentionDays} days and dead letters for ${deadLetterRetentionDays}.`;
 }
@@ -26,8 +27,8 @@ function keptFor({ eventRetentionDays, deadLetterRetentionDays }: Settings): str
 export function showEvent(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
-    const id = idOf('event', visit);
-    readFields({}, visit.query);
+    const id = idOf('event', 'event', visit);
+    readFields({}, visit.query); // refuses every parameter
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, visit.now, keptFor(settings));
     const account = await accounts.find(story.event.accountId);
@@ -74,7 +75,8 @@ export function replayEvent(db: Database): FormHandler {
       return { location, outcome: `${outcome} This page shows it as it is now.` };
     }
     const host = endpointName(target?.endpoint ?? webhookId);
-    // Postgres keeps this outcome for a day. A note may have an address, which the audit does not keep.
+    // Postgres keeps this outcome for a day. It does not quote the note: that may have an email address,
+    // which the audit removes.
     const noted = why === undefined ? '' : ', with the note';
     return {
       location,

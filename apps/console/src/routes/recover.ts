@@ -13,7 +13,7 @@ import {
 } from '@postrider/store';
 import type { Database, OwnedWebhook, RecoveryCount, RecoveryRequest, RecoveryStart } from '@postrider/store';
 import { z } from 'zod';
-import { freeText, note, readFields, utcTime } from '../http/fields.ts';
+import { freeText, note, readFields, single, utcTime } from '../http/fields.ts';
 import { badRequest } from '../http/refusal.ts';
 import type { FormHandler } from '../http/serve-form.ts';
 import type { PageHandler } from '../http/serve-page.ts';
@@ -25,13 +25,12 @@ import type { OneCount } from './one-count.ts';
 import { ownerNamed } from './owner.ts';
 import type { Owners } from './owner.ts';
 
-/** Webhooks of an account that a dry run counts. They share the events that one count looks at. */
+/** A dry run counts at most so many webhooks of an account. They share the events that one count looks at. */
 const WEBHOOKS_MAX = 20;
-/** A dry run or a start counts for this time. It still ends the page of events that it is reading. */
+/** A dry run or a start counts for this time, and then until the end of the page of events that it reads. */
 const COUNT_MS = 10_000;
 
-const rate = z
-  .string({ error: 'is given twice' })
+const rate = single
   .regex(/^\d{1,4}$/, { error: 'is not a whole number' })
   .transform(Number)
   .pipe(
@@ -60,7 +59,7 @@ function requestOf({ since: given, until, types, only, reason }: RecoverFields):
   const since = given ?? (isOfDeadLetters ? new Date(0) : undefined);
   if (since === undefined) throw badRequest(['Since is missing.']);
   if (until !== undefined && until <= since) throw badRequest(['Until is not after Since.'], ['until']);
-  // The form keeps the reason of dead letters when the user chooses events.
+  // The form still sends the reason of dead letters when the user chooses events.
   const ownReason = isOfDeadLetters ? reason : undefined;
   return { since, until, types: types === undefined ? [] : [types], only, reason: ownReason };
 }
@@ -228,7 +227,7 @@ export function startRecoveries(
       if (start.kind === 'changed' && start.count.hasMore && !mayGoOn())
         return { endpoint, start: { kind: 'late' } };
       if (start.kind !== 'started') return { endpoint, start };
-      // This count may have ended before the one that the user saw.
+      // This count may have been cut at a lower number than the count that the user saw.
       const count = { ...start.count, matched: Math.max(matched, start.count.matched) };
       return { endpoint, start: { ...start, count } };
     };
@@ -247,9 +246,9 @@ async function startAll(
   mayGoOn: () => boolean,
 ): Promise<WebhookStart[]> {
   const starts: WebhookStart[] = [];
-  let isUnanswered = false;
+  let isUnanswered = false; // Postgres did not answer for an earlier webhook
   for (const [id, counted] of cutLast(numbers)) {
-    // A cut number is not compared, so its recovery may start after the time of the count.
+    // A cut number is not compared, so its recovery may also start when the time is over.
     const mayStart = mayGoOn() || (counted.hasMore && !isUnanswered);
     const one: WebhookStart = mayStart
       ? await startOne(id, counted, mayGoOn)
@@ -273,13 +272,13 @@ interface WebhookStart {
     | { readonly kind: 'unknown' };
 }
 
-/** Numbers that are compared come first: they need the time of the count. */
+/** Cut numbers come last. The whole numbers are compared with a new count, which needs time. */
 function cutLast(numbers: ReadonlyMap<WebhookId, CountedEvents>): readonly [WebhookId, CountedEvents][] {
   return [...numbers].sort(([, one], [, other]) => Number(one.hasMore) - Number(other.hasMore));
 }
 
 /**
- * Each webhook has its own transaction, so others start when one fails.
+ * The recovery of each webhook starts in its own transaction. When one fails, the rest can still start.
  *
  * @returns 'unavailable' when Postgres does not answer
  */

@@ -12,14 +12,14 @@ import { lookUpPage } from '../pages/look-up.ts';
 import type { Settings } from '../settings.ts';
 import { noSuch } from './ids.ts';
 
-/** Entries of each list. */
+/** Entries of each list at most. */
 const SHOWN_MAX = 25;
 
 type Id = Extract<SearchText, { kind: 'id' }>;
 
 const fields = {
   q: freeText.optional(),
-  /** Shows only what belongs to it. */
+  /** Shows only what belongs to this account. */
   account: idField('account', 'an account').optional(),
 };
 
@@ -40,7 +40,10 @@ export function search(db: Database, settings: Settings): PageHandler {
   };
 }
 
-/** The page of the one account or email that was found. Null: a list is needed. */
+/**
+ * The path of the page of the one account or email that was found. Null: several things were found, or none.
+ * The id of a key leads to its account when the key sent no mail.
+ */
 function pathOfSole(
   text: LookedUpText,
   { emails, messages, suppressions, webhooks, accounts }: Findings,
@@ -56,7 +59,9 @@ function pathOfSole(
   return isSole && email !== undefined ? `/emails/${email.id}` : null;
 }
 
-/** Things without a page of their own are on the page of what they belong to. */
+/**
+ * The path of the page for an id. A thing without its own page is shown where it belongs, such as an account.
+ */
 async function pathOf(
   { prisma }: Database,
   { noun, id }: Id,

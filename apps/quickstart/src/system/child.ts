@@ -57,7 +57,7 @@ export async function startChild(
   try {
     await untilReady(first, options.readyUrl, signal);
   } catch (error) {
-    // Only a process that ended has written the reason. A running one writes warnings.
+    // Only a child that ended has written the reason on stderr. A child that runs has written warnings.
     const hasFailed = hasEnded(first.child);
     await end(first, options);
     await log.close();
@@ -85,7 +85,8 @@ function launch(options: ChildOptions, log: ChildLog): Run {
   const child = spawn(
     process.execPath,
     ['--enable-source-maps', '--import', FOLLOW_PARENT, join(options.distDir, `${options.name}.js`)],
-    // Its own process group: Ctrl-C reaches only this process, which stops the others in order.
+    // The child has its own process group: Ctrl-C reaches only this process, which stops its children in
+    // order.
     { env: { ...options.env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true },
   );
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -96,7 +97,7 @@ function launch(options: ChildOptions, log: ChildLog): Run {
   return { child, ended };
 }
 
-/** Restarts the process until `stopping`, and then ends it. */
+/** Restarts the child until `stopping`, and then ends it. */
 async function keepAlive(
   first: Run,
   options: ChildOptions,

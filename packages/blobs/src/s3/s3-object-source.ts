@@ -16,6 +16,7 @@ export function createS3ObjectSource(options: {
         return await client.call(async (sdk, callOptions) => {
           const answer = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key: key }), callOptions);
           const stream = answer.Body as Readable;
+          // S3 sends the size before the bytes, so an object that is too big is not read.
           const { ContentLength: size = null } = answer;
           if (size === null || size > bytesMax) stream.destroy();
           if (size === null) throw new Error('an answer that does not tell the size');

@@ -25,7 +25,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 class Unavailable extends Error {}
 
 /**
- * Prints the account's events from now on, until `io.stop`. So a handler without a public URL gets them.
+ * Prints the account's events from now on, until `io.stop`, and sends them to a handler without a public URL.
  *
  * @param handler gets each event, signed anew. Null: the events are only printed.
  * @throws Failure when the API refuses the request, or does not answer the first one.
@@ -42,7 +42,10 @@ export async function poll(source: EventSource, handler: Omit<Handler, 'at'> | n
   }
 }
 
-/** The events since a time, in the order of the list. While the API is away, it waits and leaves none out. */
+/**
+ * The events since a time, in the order of the API's list. While the API is away, this waits and skips no
+ * event.
+ */
 async function* newEvents(source: EventSource, since: Date, io: Io): AsyncGenerator<WebhookEvent> {
   const query: Record<string, string> = { limit: '100', since: since.toISOString() };
   let isAway = false;

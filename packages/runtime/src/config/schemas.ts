@@ -134,7 +134,7 @@ function parseHostPort(value: string) {
   return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : null;
 }
 
-/** Addresses of name servers. To look up a host name, a name server must be known. */
+/** Name servers by IP address. A host name would need a name server to look it up. */
 export const ipPorts = listOf(
   'must be a comma-separated list of address:port, each address an IP address',
   (entry) => isIP(parseHostPort(entry)?.host ?? '') !== 0,

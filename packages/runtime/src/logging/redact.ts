@@ -8,6 +8,7 @@ import { messageOf } from './error-words.ts';
 
 export const REDACTED = '[redacted]';
 
+/** Names of values that may be secrets. `body` and `data` may have the text of mail. */
 const SECRET_NAME =
   /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie|(?:x[-_])?api[-_]?key|keys?|secrets?|(?:signing|standard)[-_]?secrets?|secrets?[-_]?keys?|password|body|data|[\w-]*(?:token|passphrase|credential)s?|aws_\w+)$/i;
 /** Includes tokens under `/u/`: they allow the reader of the log to unsubscribe a person. */

@@ -14,8 +14,8 @@ interface Suspension {
 }
 
 /**
- * Suspends an account, or resumes it. Its keys are refused while it is suspended. Resolves 1.01 s after the
- * commit: then every API process knows.
+ * Suspends an account, or resumes it. The API refuses the keys of a suspended account. Resolves 1.01 s after
+ * the commit: then every API process knows the new state.
  *
  * @param suspendedAt null: resume. @returns null when the account does not exist. An account that was
  *   suspended earlier keeps its time.
@@ -27,7 +27,7 @@ export async function suspendAccount(
   by: Actor,
 ): Promise<Suspension | null> {
   const current = await db.transactions.run((tx) => suspend(tx, id, suspendedAt, by));
-  // Also when nothing changed: the process that changed it may have stopped before this wait ended.
+  // Also when nothing changed: another process may have changed the account less than 1.01 s ago.
   if (current !== null) await setTimeout(SERVED_AFTER_REVOCATION_MS);
   return current;
 }

@@ -35,6 +35,7 @@ export function createConsoleForms({ pool }: { readonly pool: Pool }) {
     async claim(token: string): Promise<boolean> {
       return (await runOn(pool, CLAIM, [token])).length > 0;
     },
+    /** Stores the result of the action. */
     async settle(token: string, { location, outcome }: FormResult): Promise<void> {
       await runOn(pool, SETTLE, [token, location, outcome]);
     },

@@ -7,8 +7,11 @@
 export const LOCK_CLASSES = {
   /** The functions that make and drop days of the attempt log take it. */
   attemptDays: 72707370,
+  /** Shows whether a pooler gives each transaction another session. */
   poolerCheck: 72707371,
+  /** Each running worker holds one. */
   worker: 72707372,
+  /** The active relay holds one. The relays that can work share another. */
   activeRelay: 72707373,
   /** The default of `events.position` takes it. */
   eventPositions: 72707374,
@@ -27,5 +30,5 @@ export function holdersOf(lockClass: number, number: number | string): string {
       and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())`;
 }
 
-/** A bigint, because Prisma uses this key: `prisma migrate deploy` and our migrator exclude each other. */
+/** A bigint: `prisma migrate deploy` locks this key, too. So it and our migrator exclude each other. */
 export const MIGRATION_LOCK = 72707369;

@@ -5,6 +5,7 @@
 export function anyCase(text: string): string {
   return Array.from(text, (character) => {
     const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
+    // A case of several characters, such as SS for ß, cannot stand in brackets.
     const single = [...cases].filter((each) => Array.from(each).length === 1);
     if (single.length > 1) return `[${single.join('')}]`;
     // ASCII punctuation may be an operator, so it is escaped.

@@ -97,7 +97,7 @@ function hasCode(error: unknown, code: string): boolean {
   return faultsIn(error).some((fault) => codesOf(fault).includes(code));
 }
 
-/** The error, its causes, and the errors of an aggregate. */
+/** The error, its causes, and the errors of an aggregate. The limit ends a cycle of causes. */
 function faultsIn(error: unknown): Record<string, unknown>[] {
   const faults: Record<string, unknown>[] = [];
   for (let current = error; isRecord(current) && faults.length < 8;) {
