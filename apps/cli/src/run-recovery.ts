@@ -78,6 +78,7 @@ export async function showRecovery(
 ): Promise<void> {
   const { id, accountId } = webhook;
   const newest = await createRecoveryStore(database, io.clock).list(accountId, id, { limit: 1 });
+  // `no cursor` cannot come: no cursor is given.
   if (newest === 'no webhook' || newest === 'no cursor') throw new Failure(`no webhook ${id}`);
   const [last] = newest.entries;
   if (last === undefined) throw new Failure(`${id} never had a recovery; --since starts one`);

@@ -36,7 +36,7 @@ export function openRequest(request: IncomingMessage, response: OpenedResponse):
   response.setHeader('cache-control', 'no-store');
 }
 
-/** HTTP/1.0 has no interim answers, so the header has no meaning there (RFC 9110 10.1.1). */
+/** HTTP/1.0 has no interim answers, so the header `Expect` has no meaning there (RFC 9110 10.1.1). */
 function asksToContinue({ headers, httpVersion }: IncomingMessage): boolean {
   const { expect } = headers;
   return expect !== undefined && httpVersion === '1.1' && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);

@@ -9,7 +9,7 @@ const READ_BYTES = 1024 * 1024;
 /** Two reads: the next may arrive before the client has taken all of the first. */
 const HELD_BYTES = 2 * READ_BYTES;
 
-/** Limits the reads from Postgres, by account. */
+/** The reads from Postgres that run at a time: one of each account, two in all. */
 export const STORE_READS = { perKey: 1, total: 2 };
 
 /** Bytes in a store that can be read in part. */

@@ -24,7 +24,7 @@ const createdReply = createdEmail
 /** The name under which this route keeps its idempotency keys. */
 const ROUTE = 'POST /v1/inboxes/:id/threads/:thread/emails/:email/reply';
 
-/** Answers 202 once the reply is stored. The workers then send it like every other message. */
+/** Answers 202 once the reply is stored. The workers then send it like every email. */
 export function reply(stores: RouteStores, rules: RouteRules): Documented<KeyedRoute> {
   return {
     method: 'post',
@@ -46,8 +46,8 @@ export function reply(stores: RouteStores, rules: RouteRules): Documented<KeyedR
       const found = await findThreadSend(stores, request, { route: ROUTE, required: [] });
       if (!found.ok) return found.answer;
       const { inbox, email, body } = found.value;
-      const answered = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
-      const parsed = parseReply(body, inbox, answered);
+      const answeredEmail = { ...email, ids: messageIdsOf(email, rules.awsRegion) };
+      const parsed = parseReply(body, inbox, answeredEmail);
       if (!parsed.ok) return invalidDraft(parsed.fault);
       const refusal = undeliverable(rules, parsed.draft);
       if (refusal !== null) return refusal;

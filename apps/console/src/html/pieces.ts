@@ -9,7 +9,7 @@ export type Part = Html | string;
 
 /**
  * `good`, a green dot: all is well. `wait`, an amber ring: it changes by itself. `bad`, a red diamond: a
- * person must act. `off`, a grey dash: no action is needed.
+ * person must act. `off`, a grey dash: none of these.
  */
 export type Sign = 'good' | 'wait' | 'bad' | 'off';
 

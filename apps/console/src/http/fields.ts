@@ -72,7 +72,10 @@ export function idField<N extends Noun>(noun: N, words: string) {
   return freeText.transform(parsedBy((text) => parseId(noun, text), `is not the id of ${words}`));
 }
 
-/** The position of a list entry, as `positionText` writes it. Postgres takes at most 14 digits of time. */
+/**
+ * The position of a list entry, as `positionText` writes it. With 15 digits of time, the year may be above
+ * 9999: `toISOString` then writes a form that Postgres does not read.
+ */
 export function positionField(noun: Noun, words: string) {
   const positionOf = (text: string) => {
     const [, ms, written = ''] = /^(\d{1,14})-(\w+)$/.exec(text) ?? [];

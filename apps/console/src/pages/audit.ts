@@ -24,7 +24,9 @@ interface AuditFilter {
 export interface AuditParts {
   readonly filter: AuditFilter;
   readonly page: ListPage<ListedAuditEntry>;
+  /** The names of the accounts in the entries. */
   readonly names: ReadonlyMap<AccountId, string>;
+  /** False: `page` is a later page of the list. */
   readonly isFirst: boolean;
 }
 

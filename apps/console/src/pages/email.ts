@@ -29,13 +29,13 @@ export function emailPage(parts: EmailParts, settings: Settings, { now }: Visit)
   return { title, main };
 }
 
-const BAD = ['bounced', 'failed', 'complained', 'rejected'];
-const WAITS = ['queued', 'delivery_delayed', 'soft_bounced'];
+const BAD_STATES = ['bounced', 'failed', 'complained', 'rejected'];
+const WAITING_STATES = ['queued', 'delivery_delayed', 'soft_bounced'];
 
 export function emailSign(lastEvent: string): Sign {
-  if (BAD.includes(lastEvent)) return 'bad';
+  if (BAD_STATES.includes(lastEvent)) return 'bad';
   if (lastEvent === 'stored') return 'off'; // mail of a test key is never sent
-  return WAITS.includes(lastEvent) ? 'wait' : 'good';
+  return WAITING_STATES.includes(lastEvent) ? 'wait' : 'good';
 }
 
 function emailFacts({ email, account }: EmailParts, settings: Settings, now: Date): Fact[] {

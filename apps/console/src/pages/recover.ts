@@ -24,7 +24,7 @@ import { clockTime, count, counted, duration, latency, moment, writtenTime } fro
 import { healthState } from './health.ts';
 import { paceOf } from './recoveries.ts';
 
-/** The fields of the dry run. */
+/** The fields of the form that asks for a dry run. */
 export interface RecoverFields {
   /** An account or a webhook, as the user wrote it. */
   readonly webhook?: string | undefined;

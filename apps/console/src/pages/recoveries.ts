@@ -13,7 +13,9 @@ import { ago, clockTime, count, counted, duration, moment } from '../html/words.
 
 export interface RecoveriesParts {
   readonly page: ListPage<FoundRecovery>;
+  /** Undefined: the recoveries of all webhooks. */
   readonly webhookId: WebhookId | undefined;
+  /** False: `page` is a later page of the list. */
   readonly isFirst: boolean;
 }
 

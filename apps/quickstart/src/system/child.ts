@@ -62,6 +62,7 @@ export async function startChild(
     await end(first, options);
     await log.close();
     const reason = signal.aborted || !hasFailed ? null : log.lastErrorLine();
+    // A StartError is printed with the prefix `postrider: `, so the child's own prefix goes.
     throw reason === null ? error : new StartError(reason.replace(/^postrider: /, ''), { cause: error });
   }
   const stopping = new AbortController();

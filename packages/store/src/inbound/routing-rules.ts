@@ -55,7 +55,7 @@ export type RoutingRuleCreation =
   | { readonly kind: 'reserved-name' }
   /** The account has `max` webhooks or more. */
   | { readonly kind: 'limit-reached'; readonly max: number }
-  /** The account, or on a shared domain another one, already has the match. */
+  /** A rule of the account has the match. Or the address, on a shared domain, belongs to another account. */
   | { readonly kind: 'exists' };
 
 export interface RoutingRuleLimits {

@@ -43,11 +43,11 @@ export async function dropOldThreads(pool: Pool, days: number): Promise<number> 
 const THREADS = {
   table: 'inbox_threads',
   age: forRetention('last_at'),
-  mayGo: lacksMessages('page.id'),
+  mayGo: lacksMessages('page.id'), // `dropPages` calls its rows `page`
   rows: THREADS_PER_STEP,
 };
 
-/** The conditions again, under the locks. */
+/** Checks the conditions of the page again, under the locks. */
 const OLD_THREADS = `
   select t.id from inbox_threads t
   where t.id = any ($1::text[]) and t.inbox_id = any ($2::text[]) and t.last_at < now() - make_interval(days => $3)

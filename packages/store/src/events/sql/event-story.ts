@@ -4,7 +4,7 @@ import { fateAt, isOfRule, LOG, SHOWN_FATE, sinceEvent } from './webhook-events.
 /**
  * Reads events of any account. An event that retention has dropped is read from a dead letter's copy.
  *
- * The lateral subqueries in this file have `offset 0`, so Postgres does not turn them into other joins.
+ * In this file, `offset 0` keeps Postgres from turning a lateral subquery into another join.
  *
  * $1 events. Returns no row for an event that is neither stored nor in a dead letter.
  */
