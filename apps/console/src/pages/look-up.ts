@@ -140,8 +140,8 @@ function howToLift({ id, accountId, address, topicId, origin }: OwnedSuppression
 }
 
 /**
- * Names the command, and the account if only one has data or suppressions of the address. An erasure keeps the
- * suppressions.
+ * Names the command, and the account if only one has data or suppressions of the address. An erasure keeps
+ * the suppressions.
  */
 function howToErase({ text, findings, accountId }: LookUpParts): Html | null {
   if (text.kind !== 'address') return null;
