@@ -39,8 +39,8 @@ export function diagnostics(config: ConfigurationOf<'cli'>, io: Io): Logger {
 /**
  * Runs `work` on a migrated database and closes every connection.
  *
- * @param options `plans`: with `each time`, Postgres may read a whole table. `once` makes it use indexes, for
- *   look-ups in large tables.
+ * @param options `indexesOnly`: Postgres reads by indexes only, for look-ups in large tables. Default: it may
+ *   read a whole table, as counts need.
  */
 export async function withDatabase(
   io: Io,

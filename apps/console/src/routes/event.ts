@@ -27,7 +27,7 @@ function keptFor({ eventRetentionDays, deadLetterRetentionDays }: Settings): str
 export function showEvent(db: Database, clock: Clock, settings: Settings): PageHandler {
   const accounts = createAccountStore(db, clock);
   return async (visit) => {
-    const id = idOf('event', 'event', visit);
+    const id = idOf('event', visit);
     readFields({}, visit.query); // refuses every parameter
     const story = await readEventStory(db, id);
     if (story === null) throw noSuch('event', id, visit.now, keptFor(settings));

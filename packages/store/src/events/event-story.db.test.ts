@@ -41,12 +41,8 @@ async function recorded(address = 'bob@b.example'): Promise<EventId> {
 /** Records that the message bounced at the address, which is suppressed then. */
 async function bounced(emailId: EmailId, address: string): Promise<void> {
   await createProviderNotificationStore(store.db, store.clock).record({
-    ...{
-      notificationId: newId('event', store.clock),
-      emailId,
-      providerMessageId: null,
-      writtenEmailId: null,
-    },
+    ...{ emailId, providerMessageId: null, writtenEmailId: null },
+    notificationId: newId('event', store.clock),
     suppress: [{ address, reason: 'bounce' }],
     event: {
       type: 'email.bounced',
