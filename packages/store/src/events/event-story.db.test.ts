@@ -45,8 +45,7 @@ async function bounced(emailId: EmailId, address: string): Promise<void> {
     notificationId: newId('event', store.clock),
     suppress: [{ address, reason: 'bounce' }],
     event: {
-      type: 'email.bounced',
-      recipients: [address],
+      ...{ type: 'email.bounced', recipients: [address] },
       occurredAt: store.clock.now().toISOString(),
       detail: notificationDetailOf({}),
     },
