@@ -206,7 +206,7 @@ describe('what the pages name exists', () => {
         const metric = metrics.get(name);
         // Database roles and the network of compose have such names, too.
         if (metric === undefined) return !new RegExp(` (role|network) \`?${name}`).test(read(page));
-        const known = metric.help + JSON.stringify('known' in metric ? metric.known : []);
+        const known = metric.help + JSON.stringify('startingLabels' in metric ? metric.startingLabels : []);
         return [...selector.matchAll(/(\w+)[=~!]+"([^"]*)"/g)].some(
           ([, label = '', value = '']) =>
             !(metric.labels as readonly string[]).includes(label) ||

@@ -314,7 +314,7 @@ describe('the overview', () => {
     expect(textOf(await show('/'))).toMatch(/Held mail 1 oldest /);
     await query(
       `insert into messages select (json_populate_record(m, json_build_object('id', 'msg_' || n))).*
-       from messages m, generate_series(2, 10000) n where id = $1`,
+       from messages m, generate_series(2, 10001) n where id = $1`,
       [outage.messageId],
     );
     expect(textOf(await show('/'))).toMatch(/Held mail 10,000\+ (?!oldest)/);
