@@ -49,6 +49,7 @@ export async function withDatabase(
 ): Promise<void> {
   const config = configuration(io);
   const logger = diagnostics(config, io);
+  // A session with plans of the kind `once` may read no whole table: see `PLAN_SETTINGS` in the store's pool.
   const plans: 'once' | 'each time' = indexesOnly ? 'once' : 'each time';
   const connection = {
     plans,

@@ -15,7 +15,7 @@ import { sendMail } from './mail/send.ts';
 import { addMailStages } from './mail/stages.ts';
 import { leaveToLease } from './stage-fault.ts';
 
-/** The connections stay open: their opener closes them after the worker has stopped. */
+/** The worker does not close the queue and the pools. The process that opened them closes them later. */
 export interface WorkerParts extends Shell<'worker'> {
   readonly queueWatch: QueueWatch;
   readonly database: Database;
@@ -24,15 +24,15 @@ export interface WorkerParts extends Shell<'worker'> {
 }
 
 /**
- * Part of the time for the stop. The consumers need up to 1.5 s of it to close, and the parts that stop after
- * them have the rest.
+ * The time of a stop that running jobs do not get. In it the consumers close, in up to 1.5 s, and then the
+ * other parts of the worker stop.
  */
 const STOP_RESERVE_MS = 2_000;
 /** Messages per provider slot. While one message's outcome is recorded, the next one uses the slot. */
 const MAIL_JOBS_PER_SLOT = 2;
 const WORKER_NUMBER_MAX = 2 ** 31 - 1;
 
-/** Builds the worker and adds it to its start list. @returns whether it can work now. */
+/** Builds the worker and adds its parts to `lifecycle`. @returns a check of whether it can work now */
 export function addWorker(parts: WorkerParts): ReadinessCheck {
   const { config, lifecycle, database, queueWatch, logger } = parts;
   if (config.deliveryAllowedNetworks.length > 0) {
@@ -52,7 +52,7 @@ export function addWorker(parts: WorkerParts): ReadinessCheck {
   return readinessWithQueue(database.pool, queueWatch);
 }
 
-/** Mail leaves without these settings, but a part of SES's work is missing. */
+/** Mail is sent even if these settings are missing, but it has no link to unsubscribe, or no reports. */
 function warnOfMissingSettings(parts: WorkerParts): void {
   const { config, logger } = parts;
   warnWithoutPublicUrl(parts, 'mail about a topic carries no link to unsubscribe (List-Unsubscribe)');
@@ -106,7 +106,7 @@ async function addConsumers(
     lockSeconds: mailStages.leaseSeconds,
   });
   const consumers = [...lanes, mail];
-  // One part, so all three stop taking jobs at the same moment. Mail that waits for a slot is released.
+  // One part, so all three stop taking jobs at the same moment. Mail that waits for a slot loses its lease.
   lifecycle.add('consumers', {
     start: async () => consumers.forEach((consumer) => consumer.start()),
     async stop(remainingMs) {

@@ -1,15 +1,16 @@
 import { Readable } from 'node:stream';
 
 interface BlobStreamOptions {
-  /** Time limit for the next bytes after the reader asked for them; null means none. */
+  /** Time limit for the next bytes from the source; null means none. */
   readonly idleMs: number | null;
   /** Turns an error of the source into the error that the reader gets. */
   readonly failure: (cause: Error) => Error;
 }
 
 /**
- * Returns a stream of the bytes of `source`, with its errors converted by `failure`. The time limit runs only
- * while the reader waits: a slow reader is not a fault of the store. Destroying the stream destroys `source`.
+ * Returns a stream of the bytes of `source`, with its errors converted by `failure`. The time limit runs
+ * while the stream has space for bytes. It stops while the stream is full: a slow reader is not a fault of
+ * the store. Destroying the stream destroys `source`.
  */
 export function blobStream(source: Readable, { idleMs, failure }: BlobStreamOptions): Readable {
   let timer: NodeJS.Timeout | undefined;

@@ -60,7 +60,7 @@ export async function recordEvent(tx: OutboxTransaction, draft: EventDraft, cloc
   };
   await tx.appendEvents(batch);
   const [event] = batch.events;
-  if (event === undefined) throw new Error('an event has an id');
+  if (event === undefined) throw new Error('newEvents returned no event');
   return event.id;
 }
 

@@ -23,7 +23,10 @@ export interface ParsedMessage {
   subject: string | null;
   /** The plain parts of the body. Without plain parts, the HTML parts turned into text. */
   text: string | null;
-  /** The HTML parts of the body, and between them the plain parts that are no alternative. */
+  /**
+   * The HTML parts of the body, and between them the plain parts that are not the alternative of an HTML
+   * part.
+   */
   html: string | null;
   /** All fields in order, unfolded and decoded, without control characters. */
   headers: ReceivedHeader[];

@@ -8,7 +8,7 @@ export interface DeliveryLimits {
   /** Deliveries per second, on average. */
   readonly perSecond: number;
   readonly outstandingMax: number;
-  /** Counts the account's deliveries that are neither done nor given up; an estimate in a large table. */
+  /** Counts the account's deliveries that are neither done nor given up. In a large table, it estimates. */
   readonly outstandingOf: (accountId: AccountId) => Promise<number>;
 }
 
@@ -30,8 +30,8 @@ export type WaitingClient = Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 /** The limits on routes without a rate limit. */
 const UNMETERED = { inFlightMax: 4, waitingMax: 32, waitMs: 10_000 };
 /**
- * A quarter of the slots, rounded down and at least one, is for clients without a key. So unsubscribing waits
- * for no account.
+ * A quarter of the slots, rounded down and at least one, is for clients without a key, such as a recipient
+ * who unsubscribes. They never wait for an account.
  */
 const SLOTS_PER_CLIENT_SLOT = 4;
 
@@ -39,18 +39,18 @@ const SLOTS_PER_CLIENT_SLOT = 4;
 const COUNTS_PER_LIMIT = 100;
 /** Pause before the next count, while too many deliveries are outstanding or a count fails. */
 const RECOUNT_MS = 1_000;
-/** After so many failed counts in a row, the account may write until its next count is due. */
+/** After this many failed counts in a row, the account may write until its next count is due. */
 const FAILED_COUNTS_MAX = 5;
 
 /** The state of an account, or of a client address. */
 interface Use {
-  /** Requests in flight, waiting requests, and slots that are still held. */
-  slots: number;
-  /** Until then a slot stays held after its work. Milliseconds of the monotonic clock. */
+  /** Requests that wait or are in flight, and requests that have ended but still hold their slot. */
+  requests: number;
+  /** A slot stays held after its work until this time. Milliseconds of the monotonic clock. */
   pacedUntilMs: number;
   /** Deliveries written since the outstanding ones were counted. */
   written: number;
-  /** Resolves when the account has few enough outstanding deliveries. Null: no count runs. */
+  /** Resolves when few enough deliveries are outstanding, or all counts fail. Null: no count runs. */
   counting: Promise<void> | null;
 }
 
@@ -75,14 +75,15 @@ export class AccountSlots {
   }
 
   /**
-   * Waits for a slot, then does `work`. If the work has written something, its slot stays held for a time in
-   * proportion. It also stays held while the account has too many outstanding deliveries.
+   * Waits for a slot, then does `work`. If the work has written deliveries, this account goes without the
+   * slot for a time in proportion to their number, and while it has too many outstanding deliveries.
    *
    * @param owner an account, or the address of a client without a key.
    * @param client waits for the answer. The wait ends when the client disconnects.
    * @param writtenBy the number of deliveries that the work has written. A suppression or topic without a
    * delivery counts as 1.
-   * @returns null when too much work waits already, the wait takes too long, or the client disconnects first.
+   * @returns null when too much work waits already, the wait takes too long, or the client disconnects
+   * first.
    */
   async run<T>(
     owner: string,
@@ -91,10 +92,10 @@ export class AccountSlots {
     writtenBy: (result: T) => number = () => 0,
   ): Promise<T | null> {
     const { inFlightMax, waitingMax, waitMs } = this.#limits;
-    const use = this.#uses.get(owner) ?? { slots: 0, pacedUntilMs: 0, written: 0, counting: null };
-    if (use.slots >= inFlightMax + waitingMax) return null;
+    const use = this.#uses.get(owner) ?? { requests: 0, pacedUntilMs: 0, written: 0, counting: null };
+    if (use.requests >= inFlightMax + waitingMax) return null;
     if (client?.destroyed === true) return null;
-    use.slots += 1;
+    use.requests += 1;
     this.#uses.set(owner, use);
     const slot = this.#queue.join(owner, 1);
     let written = 0;
@@ -107,12 +108,12 @@ export class AccountSlots {
     } finally {
       const release = (): void => {
         slot.release();
-        use.slots -= 1;
-        if (use.slots === 0 && use.written === 0) this.#uses.delete(owner);
+        use.requests -= 1;
+        if (use.requests === 0 && use.written === 0) this.#uses.delete(owner);
       };
       if (written === 0 || this.#deliveries === null) release();
       else {
-        slot.shrink(); // other accounts may use the slot now, this one may not
+        slot.shrink(); // other accounts may use the slot at once, this account not until its release
         void this.#untilMayWrite(owner as AccountId, use, written, this.#deliveries).finally(release);
       }
     }
@@ -155,8 +156,8 @@ export class AccountSlots {
 }
 
 /**
- * The slots of routes without a rate limit. If there are at least four connections, one account leaves a
- * slot for others.
+ * The slots of routes without a rate limit. If there are at least four connections, no account can hold all
+ * slots.
  *
  * @param connections the connections to Postgres that all routes share. If there are at least three, one
  * stays free for other routes.

@@ -20,7 +20,7 @@ export interface FieldRule {
 const missingInPlainText = (field: string): Answer =>
   plainText(422, `The request body lacks the required field ${field}.`);
 
-/** Replies and forwards use it: a reply has no required field that a refusal could name. */
+/** For replies and forwards. A refusal cannot name a missing field: a reply has no required field. */
 export const notAnObject = plainText(422, 'The request body is not an object.');
 
 /** Webhook and domain routes answer every fault with 422 (contract 7.1 and 7.2). */
@@ -71,7 +71,7 @@ function unknownField(written: string, known: readonly string[], noun: string): 
   return nearest === undefined ? unknown : `${unknown}; the nearest one is ${nearest}`;
 }
 
-/** The body of a route that needs none: a field in it cannot change what the request does. */
+/** The body of an HTTP route that has no fields. Any field is refused: its sender expects an effect. */
 export const noFields = strictFields({}).meta({ id: 'NoFields' });
 
 /**

@@ -120,7 +120,7 @@ function createDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
 
 const domainPage = pageOf(domainEntry).meta({ id: 'DomainPage' });
 
-function listDomains(domains: DomainStore | null): Documented<KeyedRoute> {
+function listDomains(store: DomainStore | null): Documented<KeyedRoute> {
   return {
     ...MANAGE,
     method: 'get',
@@ -133,10 +133,10 @@ function listDomains(domains: DomainStore | null): Documented<KeyedRoute> {
       refusals: ['validation-failed', 'ses-not-configured'],
     },
     async handle({ key, query }) {
-      if (domains === null) return domainsNotConfigured;
+      if (store === null) return domainsNotConfigured;
       return listAnswer(query, {
         noun: 'domain',
-        read: (request) => domains.list(key.accountId, request),
+        read: (request) => store.list(key.accountId, request),
         show: domainObject,
       });
     },
@@ -269,6 +269,7 @@ function deleteDomain(domains: SendingDomains | null): Documented<KeyedRoute> {
 /** A domain in the shape of Resend's. Fields that cannot be chosen here have fixed values. */
 function domainObject(domain: Domain): AnswerOf<typeof domainEntry> {
   const { id, name, status, createdAt, region, firstVerifiedAt } = domain;
+  // A process of the previous release verifies a domain without setting `firstVerifiedAt`.
   const receives = status === 'verified' || firstVerifiedAt !== null;
   return {
     id,

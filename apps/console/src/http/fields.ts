@@ -49,14 +49,14 @@ const TIME_PATTERN = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,3
 /** The text of a field. A field that is given twice arrives as a list. */
 export const single = z.string({ error: 'is given twice' });
 
-/** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, or ISO 8601. */
+/** A time in UTC: `2026-11-26`, `2026-11-26 05:41`, `2026-11-26T05:41:00.000Z`. */
 export const utcTime = single.transform(
   parsedBy(parseUtcTime, `is not a time such as ${TIME_EXAMPLES}, in UTC`),
 );
 
 function parseUtcTime(text: string): Date | null {
-  const [, date, minutes = '00:00', seconds = ':00'] = TIME_PATTERN.exec(text) ?? [];
-  const at = new Date(`${date ?? ''}T${minutes}${seconds}Z`);
+  const [, date, hoursAndMinutes = '00:00', seconds = ':00'] = TIME_PATTERN.exec(text) ?? [];
+  const at = new Date(`${date ?? ''}T${hoursAndMinutes}${seconds}Z`);
   // `Date` reads 31 February as 3 March. Postgres has no year 0.
   const isDay = !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date ?? '');
   return isDay && at.getUTCFullYear() > 0 ? at : null;
@@ -73,8 +73,8 @@ export function idField<N extends Noun>(noun: N, words: string) {
 }
 
 /**
- * The position of a list entry, as `positionText` writes it. With 15 digits of time, the year may be above
- * 9999: `toISOString` then writes a form that Postgres does not read.
+ * The position of a list entry, as `positionText` writes it. Its time has at most 14 digits: with more, the
+ * year may be above 9999, and `toISOString` then writes a form that Postgres does not read.
  */
 export function positionField(noun: Noun, words: string) {
   const positionOf = (text: string) => {

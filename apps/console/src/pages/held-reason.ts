@@ -1,7 +1,7 @@
 import type { HeldReason } from '@postrider/domain';
 import type { Sign } from '../html/pieces.ts';
 
-/** Why screening holds a message, in words. */
+/** Why a message is held, in words. */
 export const HELD_WORDS: Readonly<Record<HeldReason, { readonly sign: Sign; readonly words: string }>> = {
   virus: { sign: 'bad', words: 'clamd found a virus' },
   spam: { sign: 'wait', words: 'screening judges it as spam' },

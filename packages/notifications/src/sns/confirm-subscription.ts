@@ -6,7 +6,10 @@ export type Confirmation =
   | { readonly kind: 'confirmed' }
   /** Permanent: the URL is not for this SNS topic, so no request was made. Or SNS answered 4xx, not 429. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** Temporary: no answer, 429, 5xx or a redirect. Answer 5xx to SNS: it then repeats its request. */
+  /**
+   * Temporary: SNS gave no answer, or 429, 5xx or a redirect. The caller answers 5xx, so that SNS asks
+   * again.
+   */
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /**

@@ -27,8 +27,8 @@ const SPF_QUERIES_MAX = 100;
 /** One for each signature, and one for an ARC signature. */
 const DKIM_QUERIES_MAX = 6;
 /**
- * The tree walks of 4 authors and of 6 domains (5 by DKIM, 1 by SPF), 8 queries each, and queries whether the
- * names exist.
+ * Tree walks of 4 authors and 6 domains (5 by DKIM, 1 by SPF), 8 queries each: 80. The rest is for queries
+ * that ask whether a name exists.
  */
 const DMARC_QUERIES_MAX = 128;
 

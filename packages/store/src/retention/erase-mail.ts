@@ -11,10 +11,13 @@ import { RECEIVED_PER_STEP } from './old-messages.ts';
 
 /**
  * After this wait, the mail of the inbox stays for the next pass. Postgres serves sessions that wait for an
- * inbox in order. Each holds it for milliseconds, at most 15 s.
+ * inbox in order. Each usually holds it for milliseconds, but it may take 15 s.
  */
 const LOCK_TIMEOUT_MS = 2_000;
-/** Rows for each of two kinds and three statuses, so six times as many rows are read. */
+/**
+ * Rows of a page. To fill it, Postgres reads up to this many rows for each `key_kind` and status: six
+ * times.
+ */
 const RECEIVED_PER_PAGE = ROWS_PER_STEP / 2;
 
 interface MailRow extends Named {
@@ -53,7 +56,7 @@ const SENT_PAGE = `
 
 /**
  * A message that still waits to be sent stays. The ids of the deleted messages are kept as long as events may
- * name them. Recording such an event locks the message, so all events exist once the message is deleted.
+ * name them. Recording such an event locks the message, so none is recorded after the deletion.
  */
 const DELETE_SENT = `
   with mine as materialized (
@@ -69,8 +72,8 @@ const DELETE_SENT = `
   returning id, (select s.thread_id from inbox_sends s where s.email_id = emails.id) as "threadId"`;
 
 /**
- * The account's received messages. Each kind and status is read by its own part of the index. Later messages
- * are read, too: mail that SES announced before the request may be stored after it.
+ * The account's received messages. Each kind and status is read by its own part of the index. Messages that
+ * were stored after the request are read, too: SES may have announced them before it.
  */
 const RECEIVED_PAGE = `
   select m.id, m.created_at::text as at, (extract(epoch from m.created_at) * 1000)::float8 as "createdMs",
@@ -153,8 +156,8 @@ async function erase(pool: Pool, erasure: Erasure, kind: MailKind): Promise<Eras
 }
 
 /**
- * Deletes messages of an inbox, and mail threads that are empty afterwards. The inbox is locked first, as by
- * receiving and releasing. No second inbox is locked, so this cannot deadlock.
+ * Deletes messages of an inbox or of none, and mail threads that are empty afterwards. It locks the inbox
+ * first, as receiving and releasing do. It locks no second inbox, so it cannot deadlock.
  *
  * @returns the ids of the deleted messages; null when the inbox was busy for too long.
  */

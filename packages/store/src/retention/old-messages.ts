@@ -10,8 +10,8 @@ export const RECEIVED_PER_STEP = 5;
 const THREADS_PER_STEP = 100;
 
 /**
- * Deletes received messages that are older than `days`, held messages included. Locked rows are skipped. The
- * sweep of the blob store deletes their bytes. @returns how many.
+ * Deletes received messages that are older than `days`, held messages included. Skips locked rows. The blob
+ * sweep deletes the bytes of the deleted messages. @returns how many.
  */
 export async function dropReceivedMail(pool: Pool, days: number): Promise<number> {
   const which = { table: 'messages', age: forRetention('created_at'), rows: RECEIVED_PER_STEP };

@@ -10,7 +10,10 @@ export interface MigrateLimits {
   readonly tries: number;
   /** Pause between two tries. The queued statements run meanwhile. */
   readonly pauseMs: number;
-  /** For migrations with `-- busy table`. A statement has `tableLockMs` in all, for its locks and work. */
+  /**
+   * For migrations with the comment `-- busy table`. `tableLockMs` limits a whole statement: locks and
+   * work.
+   */
   readonly busyTable: Pick<MigrateLimits, 'tableLockMs' | 'tries' | 'pauseMs'>;
 }
 
@@ -20,7 +23,7 @@ export const MIGRATE_LIMITS: MigrateLimits = {
   concurrentLockMs: 10 * 60_000,
   tries: 10,
   pauseMs: 5_000,
-  // Recording an outcome may take 300 ms. 80 tries outlast readers of up to 100 s, as do the limits above.
+  // Recording an outcome may wait 300 ms, so a try blocks the table for less. The tries take some 95 s.
   busyTable: { tableLockMs: 250, tries: 80, pauseMs: 1_000 },
 };
 

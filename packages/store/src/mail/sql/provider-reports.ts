@@ -5,11 +5,13 @@ import { lockOrder } from './suppressions.ts';
 /**
  * Finds the message that a notification is about, and locks it until the transaction ends.
  *
- * Guarantee: our id decides. The provider's id counts only when our id names no message. Our id in the header
- * counts only when neither of the two names a message. Notifications about one message are recorded one after
- * another, so each transaction sees the last event that the transaction before it wrote.
+ * Guarantee: our id in the provider's tag decides. The provider's id counts only when that names no
+ * message. Our id in the header of the mail counts only when neither of the two names a message.
+ * Notifications about one message are recorded one after another, so each transaction sees the last event
+ * that the transaction before it wrote.
  *
- * $1 our id or null, $2 the provider's id or null, $3 our id in the header or null. Returns one row, or none.
+ * $1 our id in the tag or null, $2 the provider's id or null, $3 our id in the header or null. Returns one
+ * row, or none.
  */
 export const lockNotifiedEmail = statement('lock-notified-email')`
     select id, account_id as "accountId", from_address as "from", subject,
@@ -27,9 +29,9 @@ type Parameter = `$${number}`;
 /**
  * The insert that suppresses, for all mail, the addresses that a notification blames.
  *
- * Guarantee: one row for each address, locked in the order of `lockOrder`. An existing suppression keeps its
- * id and time. A complaint replaces its origin and its message, because a customer needs a reason to remove a
- * suppression that a complaint caused.
+ * Guarantee: one row for each address, locked in the order of `lockOrder`. An existing suppression keeps
+ * its id and time. A complaint replaces the origin and the message in the row: a customer needs a reason
+ * to remove such a suppression, so the row must show the complaint.
  *
  * @param email a FROM item with `account_id` and `email_id`; without a row, nothing is suppressed.
  * @param parameters suppression ids, addresses (each once), origins.
@@ -87,6 +89,7 @@ export const takeReport = statement('take-report')`
       select e.id as email_id, e.account_id, e.last_event from email e, first_report where e.kind = 'live'
     ),
     moved as (
+      -- Without a live row the last condition is null: nothing is updated.
       update emails
       set last_event = case when last_event = any ($10::text[]) then last_event else $9::text end,
           status = case when $11::text is null then status else 'failed' end,
