@@ -15,6 +15,8 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const SOURCES = {
   console: 'apps/console/src/server.ts',
   batches: 'packages/queue/src/batches.ts',
+  consumer: 'packages/queue/src/consumer.ts',
+  worker: 'apps/worker/src/worker.ts',
   deliveryPass: 'apps/relay/src/delivery/delivery-pass.ts',
   waiting: 'packages/queue/src/waiting-max.ts',
   pass: 'apps/relay/src/delivery/delivery-pass.ts',
@@ -48,6 +50,9 @@ function valueIn(source: keyof typeof SOURCES, name: string): number {
     .map((factor) => Number(factor.replaceAll('_', '')))
     .reduce((product, factor) => product * factor);
 }
+
+/** A stop of a consumer has three steps after its last job. */
+const CONSUMER_CLOSES_MS = 3 * valueIn('consumer', 'CLOSE_TIMEOUT_MS');
 
 const FAIRNESS = 'docs/decisions/0003-fairness-is-the-relays-work.md';
 const SCALE = 'docs/operations/scale.md';
@@ -166,6 +171,11 @@ const STATED_NUMBERS: readonly (readonly [page: string, words: RegExp, number: n
     valueIn('domain', 'topicDescriptionLength'),
   ],
   ['docs/console.md', /takes (\d+) KiB of headers/, valueIn('console', 'HEADER_BYTES_MAX') / KIB],
+  [
+    'docs/operations/deploy.md',
+    /While Redis is away, the exit takes up to ([\d.]+) s longer/,
+    CONSUMER_CLOSES_MS / 1_000,
+  ],
   ['docs/configuration.md', /Up to (\d+) more may run/, valueIn('batches', 'BATCH_MAX') - 1],
   ['bench/notes/drain.md', /carries up to (\d+) deliveries/, valueIn('batches', 'BATCH_MAX')],
   [
@@ -188,6 +198,10 @@ test('a client that reads as slowly as api.md allows shows its progress before t
   const [, rate = ''] = /read at least (\d+) KiB a second/.exec(read('docs/api.md')) ?? [];
   for (const limit of ['unreadTimeoutMs', 'stalledTimeout'])
     expect((valueIn('server', limit) / 1_000) * Number(rate) * KIB).toBeGreaterThan(Number(step) * 1e6);
+});
+
+test('the consumers of a worker close within the part of the stop that running jobs do not get', () => {
+  expect(CONSUMER_CLOSES_MS).toBeLessThan(valueIn('worker', 'STOP_RESERVE_MS'));
 });
 
 const PAGES = ['README.md', ...globSync('{docs,bench/notes}/**/*.md', { cwd: ROOT })];

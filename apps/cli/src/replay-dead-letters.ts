@@ -133,13 +133,13 @@ export function printCounts(
   ]);
   printAnswer(io, json, { dry_run: true, matched, has_more: hasMore, webhooks: counts, missing }, [
     `${hasMore ? 'more than ' : ''}${matched} dead letters match; nothing is sent`,
-    ...(rate === undefined ? [] : [durationInWords(counts, rate)]),
+    ...(rate === undefined || matched === 0 ? [] : [durationInWords(counts, rate)]),
     ...(rows.length === 0 ? [] : table(['WEBHOOK', 'ACCOUNT', 'DEAD LETTERS'], rows)),
   ]);
 }
 
 function durationInWords(counts: readonly Counted[], rate: number): string {
-  const most = Math.max(0, ...counts.map((each) => each.matched));
+  const most = Math.max(...counts.map((each) => each.matched));
   return `at ${rate} a second for each webhook it takes ${Math.ceil(most / rate)} s or longer`;
 }
 

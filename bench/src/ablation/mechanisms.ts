@@ -34,7 +34,7 @@ export const MECHANISMS: Readonly<Record<string, Mechanism>> = {
   },
   'fetches-at-once': {
     without: 'a consumer fetches one job after the other',
-    changes: [change('packages/queue/src/job-fetcher.ts', 'FETCHES_AT_ONCE = 4', 'FETCHES_AT_ONCE = 1')],
+    changes: [change('packages/queue/src/job-fetcher.ts', 'BUSY_FETCHES = 4', 'BUSY_FETCHES = 1')],
   },
   'group-commit': {
     without: 'each delivery has its own statements',
