@@ -4,7 +4,11 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from '@jest/globals';
 
 const ROOT = join(import.meta.dirname, '..');
-const PAGES = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
+const trackedFiles = (...patterns: string[]): string[] =>
+  execFileSync('git', ['ls-files', ...patterns], { cwd: ROOT, encoding: 'utf8' })
+    .trim()
+    .split('\n');
+const PAGES = trackedFiles('*.md');
 
 const FENCED = /^(```|~~~)[^]*?^\1/gm;
 const CODE_SPAN = /`[^`\n]*`/g;
@@ -59,16 +63,9 @@ test('every section of the contract that a file cites exists', () => {
   const sections = new Set(
     [...read('docs/contract.md').matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map(([, section]) => section),
   );
-  const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.md', '*.sql'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  const cited = files
-    .trim()
-    .split('\n')
-    .flatMap((file) =>
-      [...read(file).matchAll(/\bcontract (\d+(?:\.\d+)?)/g)].map(([, section = '']) => ({ file, section })),
-    );
+  const cited = trackedFiles('*.ts', '*.mjs', '*.md', '*.sql').flatMap((file) =>
+    [...read(file).matchAll(/\bcontract (\d+(?:\.\d+)?)/g)].map(([, section = '']) => ({ file, section })),
+  );
   expect(cited.length).toBeGreaterThan(50);
   expect(cited.filter(({ section }) => !sections.has(section))).toEqual([]);
 });

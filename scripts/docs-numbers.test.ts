@@ -17,7 +17,6 @@ const SOURCES = {
   batches: 'packages/queue/src/batches.ts',
   consumer: 'packages/queue/src/consumer.ts',
   worker: 'apps/worker/src/worker.ts',
-  deliveryPass: 'apps/relay/src/delivery/delivery-pass.ts',
   waiting: 'packages/queue/src/waiting-max.ts',
   pass: 'apps/relay/src/delivery/delivery-pass.ts',
   webhookState: 'apps/relay/src/delivery/webhook-state.ts',
@@ -68,13 +67,9 @@ const STATED_NUMBERS: readonly (readonly [page: string, words: RegExp, number: n
   [FAIRNESS, /claims for (\d+) webhooks of each lane/, valueIn('pass', 'WEBHOOKS_PER_LANE')],
   [FAIRNESS, /holds at most ([\d,]+) waiting jobs/, valueIn('waiting', 'WAITING_MAX')],
   [FAIRNESS, /due within (\d+) s\s+becomes a delayed job/, valueIn('webhookState', 'LOOK_AHEAD_MS') / 1000],
-  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('deliveryPass', 'DELAYED_MAX')],
+  [FAIRNESS, /together hold at most ([\d,]+) of these/, valueIn('pass', 'DELAYED_MAX')],
   [SCALE, /holds about ([\d,]+) waiting deliveries/, valueIn('waiting', 'WAITING_MAX')],
-  [
-    SCALE,
-    /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/,
-    valueIn('deliveryPass', 'DELAYED_MAX'),
-  ],
+  [SCALE, /some ([\d,]+) deliveries and some [\d,]+ messages are delayed/, valueIn('pass', 'DELAYED_MAX')],
   [
     SCALE,
     /some [\d,]+ deliveries and some ([\d,]+) messages are delayed/,

@@ -23,22 +23,24 @@ export interface FoundRecovery extends Recovery {
 }
 
 /**
- * A value of the audit entry `s` about the start of the recovery `r`. The entry is found by its target, so
- * the action has a form that no index has.
+ * The audit entry about the start of the recovery `r`. The entry is found by its target, so the action has a
+ * form that no index has.
  */
-const ofStart = (value: string): string => `
-           (select ${value} from audit s
-            where s.target = r.id and greatest(s.action, '') = 'recovery.start'
-            order by s.created_at, s.id limit 1)`;
+const START = `
+    left join lateral (
+      select s.created_at as at, jsonb_build_object('kind', s.actor_kind, 'name', s.actor, 'note', s.note) as by
+      from audit s
+      where s.target = r.id and greatest(s.action, '') = 'recovery.start'
+      order by s.created_at, s.id limit 1
+    ) started on true`;
 
 const describe = (recoveries: string): string => `
     select ${SHOWN}, r.account_id as "accountId", w.endpoint, w.failing_since as "failingSince",
            coalesce((select a.suspended_at is not null from accounts a where a.id = r.account_id), false) as "isSuspended",
            (select a.name from accounts a where a.id = r.account_id) as "accountName",
-           coalesce(${ofStart('s.created_at')}, r.created_at) as "startedAt",
-           ${ofStart(`jsonb_build_object('kind', s.actor_kind, 'name', s.actor, 'note', s.note)`)} as "startedBy"
+           coalesce(started.at, r.created_at) as "startedAt", started.by as "startedBy"
     from (${recoveries}) r
-    cross join lateral (select * from webhooks x where x.id = r.webhook_id and x.removed_at is null offset 0) w ${OUTCOMES}
+    cross join lateral (select * from webhooks x where x.id = r.webhook_id and x.removed_at is null offset 0) w ${OUTCOMES} ${START}
     order by r.id desc`;
 
 const FIND = statement('find-recovery-by-id')`${describe('select * from recoveries where id = $1')}`;

@@ -23,7 +23,7 @@ export const MIGRATE_LIMITS: MigrateLimits = {
   concurrentLockMs: 10 * 60_000,
   tries: 10,
   pauseMs: 5_000,
-  // Recording an outcome may wait 300 ms, so a try blocks the table for less. The tries take some 95 s.
+  // No try delays the recording of an outcome by over 300 ms. A reader may hold the table for some 100 s.
   busyTable: { tableLockMs: 250, tries: 80, pauseMs: 1_000 },
 };
 
